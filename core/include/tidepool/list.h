@@ -1,0 +1,142 @@
+/*
+ * list.h
+ *	  Index-linked lists of frames.
+ *
+ * All functions work on list numbers of the pool (policy.h).  A node is put
+ * on a list only after it has been taken off the one it was on.
+ *
+ * Two kinds: linked lists, doubly linked through the nodes, ordered from
+ * head (most recent) to tail; and rings, where membership is the tag in the
+ * node alone and the order is that of the pool's members.  Rings cost no
+ * link updates and suit clocks and samples.
+ */
+#ifndef TIDEPOOL_LIST_H
+#define TIDEPOOL_LIST_H
+
+#include "tidepool/policy.h"
+
+static inline tp_list *
+tp_list_of(const tp_pool *pool, unsigned list)
+{
+	return &pool->header->lists[list];
+}
+
+/* Put frame at the head (most recent end) of a linked list. */
+static inline void
+tp_list_push_head(const tp_pool *pool, unsigned list, uint32_t frame)
+{
+	tp_list    *l = tp_list_of(pool, list);
+	tp_node    *node = &pool->nodes[frame];
+
+	node->list = (uint8_t) list;
+	node->prev = TP_NONE;
+	node->next = l->head;
+	if (l->head != TP_NONE)
+		pool->nodes[l->head].prev = frame;
+	else
+		l->tail = frame;
+	l->head = frame;
+	l->count++;
+}
+
+/* Put frame at the tail (least recent end) of a linked list. */
+static inline void
+tp_list_push_tail(const tp_pool *pool, unsigned list, uint32_t frame)
+{
+	tp_list    *l = tp_list_of(pool, list);
+	tp_node    *node = &pool->nodes[frame];
+
+	node->list = (uint8_t) list;
+	node->next = TP_NONE;
+	node->prev = l->tail;
+	if (l->tail != TP_NONE)
+		pool->nodes[l->tail].next = frame;
+	else
+		l->head = frame;
+	l->tail = frame;
+	l->count++;
+}
+
+/* Take frame off the linked list it is on. */
+static inline void
+tp_list_remove(const tp_pool *pool, uint32_t frame)
+{
+	tp_node    *node = &pool->nodes[frame];
+	tp_list    *l = tp_list_of(pool, node->list);
+
+	if (node->prev != TP_NONE)
+		pool->nodes[node->prev].next = node->next;
+	else
+		l->head = node->next;
+	if (node->next != TP_NONE)
+		pool->nodes[node->next].prev = node->prev;
+	else
+		l->tail = node->prev;
+	l->count--;
+}
+
+/* Move frame to the head of list, from whichever linked list it is on. */
+static inline void
+tp_list_move_head(const tp_pool *pool, unsigned list, uint32_t frame)
+{
+	if (pool->header->lists[list].head == frame)
+		return;
+	tp_list_remove(pool, frame);
+	tp_list_push_head(pool, list, frame);
+}
+
+/* First usable frame from the tail of a linked list, or TP_NONE. */
+static inline uint32_t
+tp_list_usable_tail(const tp_pool *pool, unsigned list, tp_usable usable,
+					void *arg)
+{
+	uint32_t	frame = tp_list_of(pool, list)->tail;
+
+	if (usable != NULL)
+		while (frame != TP_NONE && !usable(arg, frame))
+			frame = pool->nodes[frame].prev;
+	return frame;
+}
+
+/* ---- rings ---- */
+
+static inline void
+tp_ring_add(const tp_pool *pool, unsigned list, uint32_t frame)
+{
+	pool->nodes[frame].list = (uint8_t) list;
+	tp_list_of(pool, list)->count++;
+}
+
+static inline void
+tp_ring_remove(const tp_pool *pool, uint32_t frame)
+{
+	tp_list_of(pool, pool->nodes[frame].list)->count--;
+}
+
+/* Is the list with this number a ring?  (See the names in tp_policy.) */
+static inline bool
+tp_list_is_ring(const tp_policy *policy, unsigned list)
+{
+	return list != TP_FREE && policy->lists[list - 1][0] == '~';
+}
+
+/* ---- walks for coldest ---- */
+
+/*
+ * The resident frames of several linked lists, tail to head, list after list
+ * in the order given.  One call yields one frame; TP_NONE at the end.
+ */
+uint32_t	tp_coldest_lists(const tp_pool *pool, tp_cursor *cursor,
+							 const uint8_t *order, uint32_t count);
+
+/*
+ * The resident frames in bands, band 0 first, and within a band in the order
+ * of members from index start on (wrapping).  band_of says which band a
+ * resident frame is in, below bands.  A whole walk costs bands * frames.
+ */
+uint32_t	tp_coldest_bands(const tp_pool *pool, tp_cursor *cursor,
+							 uint32_t bands, uint32_t start,
+							 uint32_t (*band_of) (const tp_pool *pool,
+												  uint32_t frame));
+
+#endif							/* TIDEPOOL_LIST_H */

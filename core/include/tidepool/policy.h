@@ -1,0 +1,328 @@
+/*
+ * policy.h
+ *	  What a replacement policy is, what it is told, and what it must keep.
+ *
+ * This is the contract between a policy and whoever calls it: the simulator,
+ * the server, the tests.  Callers use the operations of pool.h, which do the
+ * part that is the same for every policy (page identities, generations, the
+ * free list, membership) and then call the policy through this table.
+ *
+ * MEMORY.  A policy has no memory of its own.  A pool's state lies in pieces
+ * that the caller provides; they hold indexes and numbers, never pointers, so
+ * they may live in shared memory, be copied, moved and compared.
+ *
+ *	  header    1 per pool             lists, targets, parameters, randomness
+ *	  nodes     1 per frame            page, generation, links           32 B
+ *	  extra     1 per frame            what one policy adds        0 .. 24 B
+ *	  members   1 per frame            the pool's frames, densely         4 B
+ *	  buckets   1 per frame            hash chains of the ghosts          4 B
+ *	  ghosts    G per frame, 1 spare   keys of evicted pages             32 B
+ *
+ * nodes, extra, buckets and ghosts are indexed by frame number and may be
+ * shared by many pools, since a frame is in one pool at a time.  members and
+ * header belong to one pool.
+ *
+ * LOCKING.  The core takes no locks.  The caller must hold the pool's lock
+ * exclusively around every operation, with one exception: hit, for a policy
+ * that declares TP_HIT_LOCK_FREE, may run at any time beside anything.  Such
+ * a hit only reads and writes fields of its own frame with relaxed atomics;
+ * the worst a race costs is one lost or misplaced reference mark.
+ *
+ * TIME.  Comes from the caller with each reference.  RANDOMNESS.  Comes from
+ * the seed in the header.  The same operations with the same seed always give
+ * the same state.  FAILURE.  Nothing can fail after tp_pool_init.
+ */
+#ifndef TIDEPOOL_POLICY_H
+#define TIDEPOOL_POLICY_H
+
+#include "tidepool/page.h"
+
+#define TP_MAX_PARAMS		8	/* parameters of one policy */
+#define TP_MAX_LISTS		12	/* lists of frames, the free list among them */
+#define TP_MAX_GHOST_LISTS	4	/* lists of ghosts, the free list among them */
+#define TP_STATE_SIZE		640 /* bytes of a policy's own header state */
+#define TP_MAX_EXTRA		24	/* bytes a policy may add to a frame */
+
+#define TP_FREE 0				/* number of the free list, of frames and ghosts */
+
+/* A doubly linked list of indexes.  The head is the most recent end. */
+typedef struct tp_list
+{
+	uint32_t	head;			/* most recently inserted, or TP_NONE */
+	uint32_t	tail;			/* least recently inserted, or TP_NONE */
+	uint32_t	count;			/* entries */
+} tp_list;
+
+/* A frame's node.  Exactly one list of its pool holds it at every moment. */
+typedef struct tp_node
+{
+	uint64_t	relation;		/* the page in the frame; if the frame is free, */
+	uint32_t	block;			/* the page that was there last */
+	uint32_t	generation;		/* changes whenever the page does */
+	uint32_t	prev;			/* towards the head of its list */
+	uint32_t	next;			/* towards the tail of its list */
+	uint32_t	slot;			/* index in the pool's members; TP_NONE: in no pool */
+	uint8_t		list;			/* the list it is on; TP_FREE: holds no page */
+	uint8_t		count;			/* the policy's: usage count, frequency, mark */
+	uint8_t		origin;			/* of a free frame: the ghost list that its last
+								 * page went to, TP_FREE if to none */
+	uint8_t		mark;			/* the policy's */
+} tp_node;
+
+/* The memory of a page that was evicted. */
+typedef struct tp_ghost
+{
+	uint64_t	key;			/* tp_page_key of the page */
+	uint32_t	chain;			/* next ghost in the same bucket, or TP_NONE */
+	uint32_t	prev;			/* towards the head of its list */
+	uint32_t	next;			/* towards the tail of its list */
+	uint8_t		list;			/* the ghost list it is on; TP_FREE: unused */
+	uint8_t		small[3];		/* the policy's */
+	uint64_t	value;			/* the policy's */
+} tp_ghost;
+
+/* A pool's header: everything about the pool that is not about one frame. */
+typedef struct tp_header
+{
+	uint32_t	frames;			/* c: frames the pool owns now */
+	uint32_t	ghost_count;	/* ghosts in use, all lists */
+	uint64_t	random_state;	/* see random.h */
+	double		params[TP_MAX_PARAMS];	/* in the order of the policy's table */
+	tp_list		lists[TP_MAX_LISTS];
+	tp_list		ghost_lists[TP_MAX_GHOST_LISTS];
+	uint64_t	state[TP_STATE_SIZE / 8];	/* the policy's own struct */
+} tp_header;
+
+typedef struct tp_policy tp_policy;
+
+/*
+ * One process's view of a pool: where its pieces are mapped here.  Built by
+ * the caller, passed to every operation, never stored beside the pieces.
+ */
+typedef struct tp_pool
+{
+	const tp_policy *policy;
+	tp_header  *header;
+	tp_node    *nodes;			/* [frame] */
+	unsigned char *extra;		/* [frame * extra_stride] */
+	uint32_t   *members;		/* [0 .. header->frames) */
+	uint32_t   *buckets;		/* [frame] */
+	tp_ghost   *ghosts;			/* [frame * ghosts_per_frame + k], k below
+								 * ghosts_per_frame; and ghosts[spare_ghost] */
+	uint32_t	extra_stride;	/* bytes, at least the policy's extra_size,
+								 * multiple of 8 */
+	uint32_t	ghosts_per_frame;	/* ghost slots that come with a frame */
+	uint32_t	spare_ghost;	/* one more slot of the pool's own, so that an
+								 * eviction can leave a ghost before the
+								 * admission that follows removes one */
+} tp_pool;
+
+/* What a reference was. */
+#define TP_WRITE		0x01	/* the page was modified */
+#define TP_CORRELATED	0x02	/* repeats the same backend's previous reference
+								 * within the correlation window: one and the
+								 * same reference as that */
+#define TP_VACUUM		0x04	/* made by VACUUM: says nothing about the
+								 * workload and must not promote */
+#define TP_SEQUENTIAL	0x10	/* through a sequential scan */
+#define TP_BITMAP		0x20	/* through a bitmap scan */
+#define TP_INDEX		0x40	/* through an index scan */
+
+typedef struct tp_access
+{
+	uint64_t	now;			/* microseconds, the caller's monotonic clock */
+	uint64_t	scan;			/* registered scan that made it, 0 for none */
+	uint32_t	backend;		/* who made it */
+	uint32_t	flags;			/* TP_WRITE | ... */
+} tp_access;
+
+/* Does this reference count as new evidence that the page is wanted? */
+static inline bool
+tp_promotes(const tp_access *access)
+{
+	return (access->flags & (TP_CORRELATED | TP_VACUUM)) == 0;
+}
+
+/* May the caller take this frame?  NULL stands for "any". */
+typedef bool (*tp_usable) (void *arg, uint32_t frame);
+
+/*
+ * Position of a walk with coldest.  Zero-initialised to begin; valid as long
+ * as the pool does not change.
+ */
+typedef struct tp_cursor
+{
+	uint32_t	stage;			/* list or band, counted in order of eviction */
+	uint32_t	position;		/* frame or member, as the policy uses it */
+	bool		started;		/* position is meaningful */
+} tp_cursor;
+
+/* Receives each violation that check finds.  index: a frame or a ghost. */
+typedef void (*tp_report) (void *arg, const char *violation, uint32_t index);
+
+typedef enum tp_param_type
+{
+	TP_PARAM_INTEGER,
+	TP_PARAM_REAL,
+	TP_PARAM_FRACTION,			/* of the pool's frames; written 0.01 or 1% */
+	TP_PARAM_ENUM				/* value is an index into choices */
+} tp_param_type;
+
+/* A parameter: declared once, here; every front end is made from this. */
+typedef struct tp_param
+{
+	const char *name;
+	tp_param_type type;
+	double		default_value;
+	double		min;
+	double		max;
+	const char *help;			/* one line, lower case, no full stop */
+	const char *const *choices; /* TP_PARAM_ENUM: NULL-terminated */
+} tp_param;
+
+/* A number of the policy's state worth showing: ARC's p, a hand, ... */
+typedef enum tp_field_type
+{
+	TP_FIELD_U32,
+	TP_FIELD_U64,
+	TP_FIELD_DOUBLE
+} tp_field_type;
+
+typedef struct tp_field
+{
+	const char *name;
+	tp_field_type type;
+	uint32_t	offset;			/* in the policy's state struct */
+} tp_field;
+
+/* Policy flags */
+#define TP_HIT_LOCK_FREE	0x01	/* hit may run without the pool's lock */
+#define TP_HIT_NOTHING		0x02	/* hit does nothing: it need not be called */
+#define TP_COUNTS_ALL		0x04	/* hit is also called for references that do
+									 * not promote; otherwise they are dropped
+									 * before they reach the policy */
+#define TP_RANDOMIZED		0x08	/* decisions depend on the seed */
+
+/*
+ * The policy.  In every call the caller holds the pool's lock (hit: see
+ * TP_HIT_LOCK_FREE).  "Free" means on list TP_FREE; every other frame of the
+ * pool is resident.  NULL is allowed where a default is named.
+ */
+struct tp_policy
+{
+	const char *name;			/* as users type it: lower case, [a-z0-9_] */
+	const char *alias;			/* a second name, or NULL */
+	const char *title;			/* spelled out */
+	const char *source;			/* authors, venue, year */
+	uint32_t	flags;
+	uint32_t	state_size;		/* of its struct in header->state */
+	uint32_t	extra_size;		/* bytes it adds to each frame */
+	const tp_param *params;		/* ends with a NULL name; NULL for none */
+	const tp_field *fields;		/* ends with a NULL name; NULL for none */
+	/* Names of the lists of frames 1.., of the ghost lists 1.., NULL at end.
+	 * A name that starts with '~' is a ring: nodes are on it by tag alone,
+	 * in the order of members, and their links are not used. */
+	const char *lists[TP_MAX_LISTS];
+	const char *ghost_lists[TP_MAX_GHOST_LISTS];
+
+	/* Ghosts wanted per frame with these parameters.  NULL: none. */
+	double		(*ghosts) (const double *params);
+
+	/* Prepare the state of an empty pool (zeroed).  NULL: nothing to do. */
+	void		(*init) (const tp_pool *pool);
+
+	/*
+	 * The pool has just gained a frame (c grew by one; the frame is on the
+	 * free list), or has just lost one (c shrank by one; the frame was free
+	 * and is gone).  Lists, targets and ghosts must be brought within the
+	 * bounds that the new c sets.  At leave, slot is the index in members
+	 * that the frame had; the former last member, now members[slot], has
+	 * taken its place (if slot == frames, it was the last itself).
+	 * NULL: no bounds depend on c.
+	 */
+	void		(*join) (const tp_pool *pool, uint32_t frame);
+	void		(*leave) (const tp_pool *pool, uint32_t frame, uint32_t slot);
+
+	/* A resident page was referenced.  NULL with TP_HIT_NOTHING only. */
+	void		(*hit) (const tp_pool *pool, uint32_t frame,
+						const tp_access *access);
+
+	/*
+	 * The next choice among the resident frames for which usable is true, or
+	 * TP_NONE if there is none or the policy refuses.  Frames that are not
+	 * usable are passed over as though they were absent.  A proposal, not a
+	 * decision: the frame stays where it is, no ghost is made, no target
+	 * moves.  Turning a hand, clearing reference marks and giving second
+	 * chances on the way are allowed: the paper charges them to looking.
+	 * Terminates after a bounded number of steps.
+	 */
+	uint32_t	(*victim) (const tp_pool *pool, tp_page incoming,
+						   tp_usable usable, void *arg,
+						   const tp_access *access);
+
+	/*
+	 * The page in this resident frame has been evicted.  The policy takes the
+	 * node off its list (tp_list_remove or tp_ring_remove), and may leave a
+	 * ghost.  If it does, it sets node->origin to the ghost list.  The caller
+	 * puts the node on the free list and changes the generation.
+	 */
+	void		(*evict) (const tp_pool *pool, uint32_t frame,
+						  const tp_access *access);
+
+	/*
+	 * A page, already entered in the node, was loaded into this frame, which
+	 * is on no list now.  The policy puts it on one.  A ghost of the page
+	 * must be gone afterwards.  node->origin still says where the frame's
+	 * last page left its ghost.
+	 */
+	void		(*admit) (const tp_pool *pool, uint32_t frame,
+						  const tp_access *access);
+
+	/*
+	 * The page in this resident frame ceased to exist.  As evict, without a
+	 * ghost and without learning anything from it.
+	 */
+	void		(*forget) (const tp_pool *pool, uint32_t frame);
+
+	/*
+	 * The resident frames, next victim first as far as the policy can tell
+	 * without changing anything; each exactly once; TP_NONE at the end.
+	 */
+	uint32_t	(*coldest) (const tp_pool *pool, tp_cursor *cursor);
+
+	/*
+	 * Drop the ghosts the policy values least until at most limit remain.
+	 * Policies with ghosts must have it; NULL otherwise.
+	 */
+	void		(*trim_ghosts) (const tp_pool *pool, uint32_t limit);
+
+	/*
+	 * Assert every invariant of the policy's own; the common ones have been
+	 * checked.  Returns the number of violations.  NULL: none of its own.
+	 */
+	int			(*check) (const tp_pool *pool, tp_report report, void *arg);
+};
+
+/* ---- the registry of policies ---- */
+
+/* All policies, in the order of the manual; ends with NULL. */
+extern const tp_policy *const tp_policies[];
+
+/* By name or alias; NULL if unknown. */
+const tp_policy *tp_policy_find(const char *name);
+
+/* Number of parameters; index of one by name, or -1. */
+int			tp_policy_param_count(const tp_policy *policy);
+int			tp_policy_param_find(const tp_policy *policy, const char *name);
+
+/* Fills params[0 .. TP_MAX_PARAMS) with the defaults. */
+void		tp_policy_defaults(const tp_policy *policy, double *params);
+
+/* Ghost slots that must come with each frame for these parameters. */
+uint32_t	tp_policy_ghosts_per_frame(const tp_policy *policy,
+									   const double *params);
+
+/* Bytes per frame: node, extra (rounded up to 8), member and bucket. */
+uint32_t	tp_policy_frame_bytes(const tp_policy *policy);
+
+#endif							/* TIDEPOOL_POLICY_H */

@@ -1,0 +1,39 @@
+/*
+ * random.h
+ *	  Seeded randomness from the pool's header: splitmix64 (Steele, Lea,
+ *	  Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
+ */
+#ifndef TIDEPOOL_RANDOM_H
+#define TIDEPOOL_RANDOM_H
+
+#include "tidepool/policy.h"
+
+/* 64 random bits. */
+static inline uint64_t
+tp_random(const tp_pool *pool)
+{
+	uint64_t   *state = &pool->header->random_state;
+
+	*state += UINT64_C(0x9e3779b97f4a7c15);
+	return tp_mix64(*state);
+}
+
+/*
+ * A number in [0, n), n > 0, from the upper 32 of 64 random bits by
+ * multiplication (Lemire 2019, without the rejection step: the bias is below
+ * n / 2^32).
+ */
+static inline uint32_t
+tp_random_below(const tp_pool *pool, uint32_t n)
+{
+	return (uint32_t) (((tp_random(pool) >> 32) * n) >> 32);
+}
+
+/* A random frame of the pool, free or resident.  The pool has frames. */
+static inline uint32_t
+tp_random_member(const tp_pool *pool)
+{
+	return pool->members[tp_random_below(pool, pool->header->frames)];
+}
+
+#endif							/* TIDEPOOL_RANDOM_H */

@@ -1,0 +1,76 @@
+/*
+ * lru.c
+ *	  Least recently used.
+ *
+ * Source: folklore; analysed as a stack algorithm in R. L. Mattson,
+ * J. Gecsei, D. R. Slutz, I. L. Traiger: Evaluation techniques for storage
+ * hierarchies. IBM Systems Journal 9(2), 1970.
+ *
+ * Deviations: none.
+ *
+ * Costs: every hit moves a node, so hits need the pool's lock; one scan
+ * larger than the pool empties it.
+ * Benefits: no parameter; the yardstick.
+ * Memory: nothing beside the node; no ghosts.
+ */
+#include "tidepool/pool.h"
+
+enum
+{
+	RECENT = 1					/* resident pages, most recent at the head */
+};
+
+static void
+lru_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	tp_list_move_head(pool, RECENT, frame);
+}
+
+static uint32_t
+lru_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
+		   const tp_access *access)
+{
+	(void) incoming;
+	(void) access;
+	return tp_list_usable_tail(pool, RECENT, usable, arg);
+}
+
+static void
+lru_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	tp_list_push_head(pool, RECENT, frame);
+}
+
+static void
+lru_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	tp_list_remove(pool, frame);
+}
+
+static void
+lru_forget(const tp_pool *pool, uint32_t frame)
+{
+	tp_list_remove(pool, frame);
+}
+
+static uint32_t
+lru_coldest(const tp_pool *pool, tp_cursor *cursor)
+{
+	return tp_coldest_lists(pool, cursor, (const uint8_t[]) {RECENT}, 1);
+}
+
+const tp_policy tp_policy_lru = {
+	.name = "lru",
+	.title = "least recently used",
+	.source = "Mattson, Gecsei, Slutz, Traiger, IBM Systems Journal 1970",
+	.lists = {"recent"},
+	.hit = lru_hit,
+	.victim = lru_victim,
+	.evict = lru_evict,
+	.admit = lru_admit,
+	.forget = lru_forget,
+	.coldest = lru_coldest,
+};

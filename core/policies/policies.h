@@ -1,0 +1,15 @@
+/*
+ * policies.h
+ *	  The policies, in the order of the manual.
+ *
+ * X(symbol) for each; a new policy is one line here and one file beside it.
+ */
+#ifndef TIDEPOOL_POLICIES_H
+#define TIDEPOOL_POLICIES_H
+
+#define TP_ALL_POLICIES(X) \
+	X(tp_policy_clock) \
+	X(tp_policy_lru) \
+	X(tp_policy_arc)
+
+#endif							/* TIDEPOOL_POLICIES_H */

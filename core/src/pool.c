@@ -1,0 +1,172 @@
+/*
+ * pool.c
+ *	  Pools: initialisation, membership, verification.  See pool.h.
+ */
+#include <string.h>
+
+#include "tidepool/pool.h"
+
+_Static_assert(sizeof(tp_node) == 32, "a node is half a cache line");
+_Static_assert(sizeof(tp_ghost) == 32, "a ghost is half a cache line");
+_Static_assert(sizeof(tp_header) <= 1024, "a header is at most 1 KiB");
+
+void
+tp_pool_init(const tp_pool *pool, const double *params, uint64_t seed)
+{
+	const tp_policy *policy = pool->policy;
+	tp_header  *header = pool->header;
+	const tp_list empty = {TP_NONE, TP_NONE, 0};
+
+	memset(header, 0, sizeof(*header));
+	header->random_state = seed;
+	if (params != NULL)
+		memcpy(header->params, params, sizeof(header->params));
+	else
+		tp_policy_defaults(policy, header->params);
+	for (unsigned i = 0; i < TP_MAX_LISTS; i++)
+		header->lists[i] = empty;
+	for (unsigned i = 0; i < TP_MAX_GHOST_LISTS; i++)
+		header->ghost_lists[i] = empty;
+	if (pool->ghosts_per_frame > 0)
+	{
+		tp_ghost   *spare = &pool->ghosts[pool->spare_ghost];
+
+		memset(spare, 0, sizeof(*spare));
+		spare->prev = spare->next = TP_NONE;
+		header->ghost_lists[TP_FREE] = (tp_list)
+		{
+			pool->spare_ghost, pool->spare_ghost, 1
+		};
+	}
+	if (policy->init != NULL)
+		policy->init(pool);
+}
+
+void
+tp_join(const tp_pool *pool, uint32_t frame)
+{
+	tp_header  *header = pool->header;
+	tp_node    *node = &pool->nodes[frame];
+
+	node->relation = 0;
+	node->block = 0;
+	node->generation++;
+	node->count = 0;
+	node->mark = 0;
+	node->origin = TP_FREE;
+	node->slot = header->frames;
+	memset(tp_extra(pool, frame), 0, pool->policy->extra_size);
+	pool->members[header->frames++] = frame;
+	tp_list_push_tail(pool, TP_FREE, frame);
+	tp_ghosts_join(pool, frame);
+	if (pool->policy->join != NULL)
+		pool->policy->join(pool, frame);
+}
+
+void
+tp_leave(const tp_pool *pool, uint32_t frame)
+{
+	tp_header  *header = pool->header;
+	tp_node    *node = &pool->nodes[frame];
+	uint32_t	slot = node->slot;
+	uint32_t	last = header->frames - 1;
+	uint32_t	moved = pool->members[last];
+
+	tp_list_remove(pool, frame);
+
+	/* all that the frame's departure leaves room for, the spare one too */
+	if (pool->policy->trim_ghosts != NULL)
+		pool->policy->trim_ghosts(pool, last == 0 ? 0 :
+								  last * pool->ghosts_per_frame + 1);
+	tp_ghosts_leave(pool, frame);
+	pool->members[slot] = moved;
+	pool->nodes[moved].slot = slot;
+	node->slot = TP_NONE;
+	header->frames = last;
+	if (pool->policy->leave != NULL)
+		pool->policy->leave(pool, frame, slot);
+}
+
+/* ---- verification ---- */
+
+static int
+check_members(const tp_pool *pool, tp_report report, void *arg)
+{
+	tp_header  *header = pool->header;
+	uint32_t	counts[TP_MAX_LISTS] = {0};
+	int			bad = 0;
+
+	for (uint32_t i = 0; i < header->frames; i++)
+	{
+		tp_node    *node = &pool->nodes[pool->members[i]];
+
+		bad += tp_expect(node->slot == i, "member does not know its slot",
+						 pool->members[i], report, arg);
+		if (node->list < TP_MAX_LISTS)
+			counts[node->list]++;
+		else
+			bad += tp_expect(false, "frame on a list that is not there",
+							 pool->members[i], report, arg);
+	}
+	for (unsigned list = 0; list < TP_MAX_LISTS; list++)
+	{
+		bad += tp_expect(counts[list] == header->lists[list].count,
+						 "list count is not the number of frames on it", list,
+						 report, arg);
+		if (list > 0 && counts[list] > 0)
+			bad += tp_expect(pool->policy->lists[list - 1] != NULL,
+							 "frames on a list without a name", list, report, arg);
+	}
+	return bad;
+}
+
+static int
+check_list(const tp_pool *pool, unsigned list, tp_report report, void *arg)
+{
+	tp_list    *l = tp_list_of(pool, list);
+	uint32_t	prev = TP_NONE;
+	uint32_t	count = 0;
+	int			bad = 0;
+
+	for (uint32_t frame = l->head;
+		 frame != TP_NONE && count <= pool->header->frames;
+		 frame = pool->nodes[frame].next)
+	{
+		bad += tp_expect(pool->nodes[frame].list == list,
+						 "frame on a list it is not tagged with", frame, report, arg);
+		bad += tp_expect(pool->nodes[frame].prev == prev,
+						 "wrong backward link", frame, report, arg);
+		bad += tp_expect(pool->nodes[frame].slot < pool->header->frames,
+						 "frame of another pool on a list", frame, report, arg);
+		prev = frame;
+		count++;
+	}
+	bad += tp_expect(count == l->count, "wrong list count", list, report, arg);
+	bad += tp_expect(l->tail == prev, "wrong list tail", list, report, arg);
+	return bad;
+}
+
+int
+tp_check(const tp_pool *pool, tp_report report, void *arg)
+{
+	const tp_policy *policy = pool->policy;
+	int			bad = check_members(pool, report, arg);
+
+	bad += check_list(pool, TP_FREE, report, arg);
+	for (unsigned list = 1;
+		 list < TP_MAX_LISTS && policy->lists[list - 1] != NULL; list++)
+		if (!tp_list_is_ring(policy, list))
+			bad += check_list(pool, list, report, arg);
+	bad += tp_ghosts_check(pool, report, arg);
+
+	/* no page is both resident and a ghost */
+	if (bad == 0 && pool->header->ghost_count > 0)
+		for (uint32_t i = 0; i < pool->header->frames; i++)
+			if (!tp_is_free(pool, pool->members[i]))
+				bad += tp_expect(tp_ghost_of_node(pool, pool->members[i]) ==
+								 TP_NONE, "ghost of a resident page",
+								 pool->members[i], report, arg);
+	if (bad == 0 && policy->check != NULL)
+		bad += policy->check(pool, report, arg);
+	return bad;
+}

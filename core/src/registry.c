@@ -1,0 +1,109 @@
+/*
+ * registry.c
+ *	  The policies by name, and what follows from their tables.
+ */
+#include <string.h>
+
+#include "tidepool/pool.h"
+#include "policies.h"
+
+static bool
+same(const char *a, const char *b)
+{
+	while (*a != '\0' && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+const tp_policy *
+tp_policy_find(const char *name)
+{
+	for (const tp_policy *const *p = tp_policies; *p != NULL; p++)
+		if (same((*p)->name, name) ||
+			((*p)->alias != NULL && same((*p)->alias, name)))
+			return *p;
+	return NULL;
+}
+
+int
+tp_policy_param_count(const tp_policy *policy)
+{
+	int			n = 0;
+
+	if (policy->params != NULL)
+		while (policy->params[n].name != NULL)
+			n++;
+	return n;
+}
+
+int
+tp_policy_param_find(const tp_policy *policy, const char *name)
+{
+	for (int i = 0; i < tp_policy_param_count(policy); i++)
+		if (same(policy->params[i].name, name))
+			return i;
+	return -1;
+}
+
+void
+tp_policy_defaults(const tp_policy *policy, double *params)
+{
+	int			n = tp_policy_param_count(policy);
+
+	memset(params, 0, TP_MAX_PARAMS * sizeof(double));
+	for (int i = 0; i < n; i++)
+		params[i] = policy->params[i].default_value;
+}
+
+const char *
+tp_policy_check_params(const tp_policy *policy, const double *params)
+{
+	for (int i = 0; i < tp_policy_param_count(policy); i++)
+	{
+		const tp_param *param = &policy->params[i];
+
+		/* written so that NaN fails */
+		if (!(params[i] >= param->min && params[i] <= param->max))
+			return "value out of range";
+		if (param->type != TP_PARAM_REAL && param->type != TP_PARAM_FRACTION &&
+			params[i] != (double) (int64_t) params[i])
+			return "value must be a whole number";
+	}
+	return NULL;
+}
+
+uint32_t
+tp_policy_ghosts_per_frame(const tp_policy *policy, const double *params)
+{
+	double		defaults[TP_MAX_PARAMS];
+	double		factor;
+	uint32_t	whole;
+
+	if (policy->ghosts == NULL)
+		return 0;
+	if (params == NULL)
+	{
+		tp_policy_defaults(policy, defaults);
+		params = defaults;
+	}
+	factor = policy->ghosts(params);
+	whole = (uint32_t) factor;
+	return whole + (whole < factor ? 1 : 0);
+}
+
+uint32_t
+tp_policy_frame_bytes(const tp_policy *policy)
+{
+	return (uint32_t) (sizeof(tp_node) + 2 * sizeof(uint32_t)) +
+		((policy->extra_size + 7) & ~UINT32_C(7));
+}
+
+#define DECLARE(symbol) extern const tp_policy symbol;
+#define ADDRESS(symbol) &symbol,
+
+TP_ALL_POLICIES(DECLARE)
+
+const tp_policy *const tp_policies[] = {
+	TP_ALL_POLICIES(ADDRESS)
+	NULL
+};

@@ -1,0 +1,55 @@
+/*
+ * fixture.h
+ *	  A pool with the simplest page table there is, for tests of policies.
+ *
+ * References are written as text: "3" reads block 3 of relation 0, "2:7"
+ * block 7 of relation 2; "w" behind it writes, "c" marks it correlated, "v"
+ * made by VACUUM.  "-3" forgets block 3, "+" lets a frame join, "/" makes one
+ * leave (evicting the next victim first if none is free), "!3" and "?3" pin
+ * and unpin block 3.  Time advances by one microsecond a reference.
+ */
+#ifndef TIDEPOOL_FIXTURE_H
+#define TIDEPOOL_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tidepool/pool.h"
+
+#define FIXTURE_CAPACITY 64
+
+typedef struct fixture
+{
+	tp_pool		pool;
+	void	   *block;
+	bool		pinned[FIXTURE_CAPACITY];
+	double		params[TP_MAX_PARAMS];
+	uint64_t	now;
+	unsigned	hits;
+	unsigned	misses;
+	unsigned	refused;		/* misses for which there was no victim */
+} fixture;
+
+/* params: "k=2,crp=0" or NULL; fails the test if they are not accepted. */
+fixture    *fixture_new(const char *policy, const char *params,
+						uint32_t frames);
+void		fixture_free(fixture *f);
+
+/* Runs the text; after each step all invariants are checked and the state is
+ * moved to other memory. */
+void		fixture_run(fixture *f, const char *text);
+
+/* Asserts the pool's tp_describe text. */
+void		fixture_expect(fixture *f, const char *state);
+
+/* Asserts the order of coldest: blocks, separated by spaces. */
+void		fixture_expect_coldest(fixture *f, const char *blocks);
+
+/* Makes a new fixture, runs the text, asserts the state, frees it. */
+void		expect_state(const char *policy, const char *params,
+						 uint32_t frames, const char *text, const char *state);
+
+#endif							/* TIDEPOOL_FIXTURE_H */

@@ -1,0 +1,191 @@
+"""The replacement policies: names, parameters, costs.
+
+Everything here is read from the tables that the C policies declare for
+themselves (core/include/tidepool/policy.h).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from tidepool._sim import ffi, lib
+from tidepool.errors import PolicyError
+
+GHOST_BYTES: int = ffi.sizeof("tp_ghost")
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter of a policy.
+
+    ``kind`` is "integer", "real", "fraction" (of the pool's frames, written
+    0.01 or 1%) or "choice".  Values are numbers; of a choice, the index in
+    ``choices``.
+    """
+
+    name: str
+    kind: str
+    default: float
+    min: float
+    max: float
+    help: str
+    choices: tuple[str, ...] = ()
+
+    def parse(self, text: str) -> float:
+        """Return the number that ``text`` stands for.
+
+        Raises PolicyError if it is none or out of range.
+        """
+        if self.kind == "choice":
+            if text not in self.choices:
+                raise PolicyError(f'invalid value for "{self.name}": "{text}"', f"Use one of {', '.join(self.choices)}.")
+            return float(self.choices.index(text))
+        try:
+            value = float(text[:-1]) / 100 if self.kind == "fraction" and text.endswith("%") else float(text)
+        except ValueError:
+            raise PolicyError(f'invalid value for "{self.name}": "{text}"', "Use a number.") from None
+        if self.kind == "integer" and not value.is_integer():
+            raise PolicyError(f'invalid value for "{self.name}": "{text}"', "Use a whole number.")
+        if not self.min <= value <= self.max:
+            raise PolicyError(
+                f'value {text} of "{self.name}" is out of range', f"Use {self.format(self.min)} to {self.format(self.max)}."
+            )
+        return value
+
+    def format(self, value: float) -> str:
+        """Return ``value`` as a user would type it."""
+        if self.kind == "choice":
+            return self.choices[int(value)]
+        return f"{value:g}" if self.kind != "integer" else str(int(value))
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A replacement policy, as it declares itself."""
+
+    name: str
+    alias: str | None
+    title: str
+    source: str
+    params: tuple[Param, ...]
+    lock_free_hits: bool
+    randomized: bool
+    frame_bytes: int  # per frame: node, extra, member, hash bucket
+    ghosts_per_frame: int  # with the default parameters
+    ghost_bytes: int  # per ghost
+    handle: Any = field(repr=False, compare=False)  # const tp_policy *
+
+
+@dataclass(frozen=True)
+class PolicySpec:
+    """A policy with values for some of its parameters, as in ``lru_k:k=3``."""
+
+    policy: Policy
+    values: tuple[tuple[str, float], ...] = ()
+
+    def __str__(self) -> str:
+        formats = {param.name: param.format for param in self.policy.params}
+        given = ",".join(f"{name}={formats[name](value)}" for name, value in self.values)
+        return f"{self.policy.name}:{given}" if given else self.policy.name
+
+    def params(self) -> dict[str, float]:
+        """Return the values of all parameters, defaults included."""
+        given = dict(self.values)
+        return {param.name: given.get(param.name, param.default) for param in self.policy.params}
+
+    def array(self) -> Any:
+        """Return the values as the C layer takes them: double[TP_MAX_PARAMS]."""
+        values = list(self.params().values())
+        return ffi.new("double[]", values + [0.0] * (lib.TP_MAX_PARAMS - len(values)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # handles are addresses in this process; elsewhere, look it up again
+        return parse_policy, (str(self),)
+
+
+_KINDS = {
+    lib.TP_PARAM_INTEGER: "integer",
+    lib.TP_PARAM_REAL: "real",
+    lib.TP_PARAM_FRACTION: "fraction",
+    lib.TP_PARAM_ENUM: "choice",
+}
+
+
+def _text(pointer: Any) -> str:
+    return ffi.string(pointer).decode()
+
+
+def _choices(pointer: Any) -> Iterator[str]:
+    i = 0
+    while pointer != ffi.NULL and pointer[i] != ffi.NULL:
+        yield _text(pointer[i])
+        i += 1
+
+
+def _param(param: Any) -> Param:
+    return Param(
+        name=_text(param.name),
+        kind=_KINDS[param.type],
+        default=param.default_value,
+        min=param.min,
+        max=param.max,
+        help=_text(param.help),
+        choices=tuple(_choices(param.choices)),
+    )
+
+
+@cache
+def policies() -> tuple[Policy, ...]:
+    """Return all online policies, in the order of the manual."""
+    found = []
+    while lib.tp_policies[len(found)] != ffi.NULL:
+        handle = lib.tp_policies[len(found)]
+        found.append(
+            Policy(
+                name=_text(handle.name),
+                alias=_text(handle.alias) if handle.alias != ffi.NULL else None,
+                title=_text(handle.title),
+                source=_text(handle.source),
+                params=tuple(_param(handle.params[i]) for i in range(lib.tp_policy_param_count(handle))),
+                lock_free_hits=bool(handle.flags & lib.TP_HIT_LOCK_FREE),
+                randomized=bool(handle.flags & lib.TP_RANDOMIZED),
+                frame_bytes=lib.tp_policy_frame_bytes(handle),
+                ghosts_per_frame=lib.tp_policy_ghosts_per_frame(handle, ffi.NULL),
+                ghost_bytes=GHOST_BYTES,
+                handle=handle,
+            )
+        )
+    return tuple(found)
+
+
+def find_policy(name: str) -> Policy:
+    """Return the policy with this name or alias; raise PolicyError if there is none."""
+    by_name = {known: policy for policy in policies() for known in (policy.name, policy.alias) if known}
+    if name in by_name:
+        return by_name[name]
+    close = difflib.get_close_matches(name, by_name, n=1)
+    hint = f'Did you mean "{close[0]}"?' if close else '"tidepool policies" lists them.'
+    raise PolicyError(f'unknown policy "{name}"', hint)
+
+
+def parse_policy(text: str) -> PolicySpec:
+    """Return the policy that ``NAME[:k=v,…]`` describes; raise PolicyError if it cannot be."""
+    name, _, rest = text.partition(":")
+    policy = find_policy(name)
+    params = {param.name: param for param in policy.params}
+    values: dict[str, float] = {}
+    for item in rest.split(",") if rest else []:
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise PolicyError(f'parameter "{item}" of policy "{name}" has no value', "Write it as k=v.")
+        if key not in params:
+            known = ", ".join(params) or "none"
+            raise PolicyError(f'policy "{name}" has no parameter "{key}"', f"It has: {known}.")
+        if key in values:
+            raise PolicyError(f'parameter "{key}" of policy "{name}" is given twice')
+        values[key] = params[key].parse(value)
+    return PolicySpec(policy, tuple(values.items()))

@@ -1,0 +1,138 @@
+"""A pool of frames under one policy, one operation at a time.
+
+For teaching, debugging and tests: every operation of the core's interface
+(core/include/tidepool/pool.h) and the policy's lists as text.
+
+>>> pool = Pool("arc", frames=3)
+>>> pool.reference(1, 1, 2, 3, 4, 2)
+>>> print(pool)
+T1: 4 | T2: 2 1 | B1: 3 | B2: | p=1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tidepool._sim import ffi, lib
+from tidepool.errors import PolicyError
+from tidepool.policies import PolicySpec, parse_policy
+
+WRITE: int = lib.TP_WRITE
+CORRELATED: int = lib.TP_CORRELATED
+VACUUM: int = lib.TP_VACUUM
+
+
+class Pool:
+    """A policy at work on ``frames`` frames, with room for ``capacity``.
+
+    Frames are numbered from 0; frames 0 … frames-1 belong to the pool at
+    first.  Pages are numbers below 2**64 (relation << 34 | fork << 32 |
+    block).  Preconditions are the caller's: a frame to hit, evict or forget
+    is resident, one to admit into or to leave is free.
+    """
+
+    def __init__(
+        self,
+        policy: str | PolicySpec,
+        frames: int,
+        capacity: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        spec = parse_policy(policy) if isinstance(policy, str) else policy
+        self.spec = spec
+        self.capacity = max(frames, capacity or 0)
+        if not 1 <= self.capacity < 2**31:
+            raise PolicyError(f"a pool of {self.capacity} frames is not possible", "Use 1 to 2147483647.")
+        cache = lib.tps_cache_new(spec.policy.handle, spec.array(), self.capacity, frames, seed)
+        if cache == ffi.NULL:
+            raise MemoryError(f"no memory for a pool of {self.capacity} frames")
+        self._cache = ffi.gc(cache, lib.tps_cache_free)
+        self.now = 0
+
+    def find(self, page: int) -> int | None:
+        """Return the frame that holds the page, if one does."""
+        return self._frame(lib.tps_cache_find(self._cache, page))
+
+    def join(self, frame: int) -> None:
+        """Give the pool a frame that it does not have."""
+        lib.tps_cache_join(self._cache, frame)
+
+    def leave(self, frame: int) -> None:
+        """Take a free frame away from the pool."""
+        lib.tps_cache_leave(self._cache, frame)
+
+    def hit(self, frame: int, flags: int = 0) -> None:
+        """Tell the policy of a reference to a resident page."""
+        lib.tps_cache_hit(self._cache, frame, flags, self.now)
+
+    def victim(self, page: int, unusable: Collection[int] = (), flags: int = 0) -> int | None:
+        """Return the frame that the policy offers to the incoming page, if any."""
+        marks = ffi.NULL
+        if unusable:
+            marks = ffi.new("unsigned char[]", self.capacity)
+            for frame in unusable:
+                marks[frame] = 1
+        return self._frame(lib.tps_cache_victim(self._cache, page, marks, flags, self.now))
+
+    def evict(self, frame: int, flags: int = 0) -> None:
+        """Carry out the eviction of the page in this frame."""
+        lib.tps_cache_evict(self._cache, frame, flags, self.now)
+
+    def admit(self, frame: int, page: int, flags: int = 0) -> None:
+        """Load a page that is not resident into a free frame."""
+        lib.tps_cache_admit(self._cache, frame, page, flags, self.now)
+
+    def forget(self, frame: int) -> None:
+        """Say that the page in this frame ceased to exist."""
+        lib.tps_cache_forget(self._cache, frame)
+
+    def is_free(self, frame: int) -> bool:
+        """Whether a frame of the pool holds no page."""
+        return bool(lib.tps_cache_is_free(self._cache, frame))
+
+    def page_of(self, frame: int) -> int:
+        """Return the page in a resident frame."""
+        return int(lib.tps_cache_page_of(self._cache, frame))
+
+    def coldest(self) -> list[int]:
+        """Return the resident frames, next victim first."""
+        frames = ffi.new("uint32_t[]", self.capacity)
+        n = lib.tps_cache_coldest(self._cache, frames)
+        return list(frames[0:n])
+
+    def move(self) -> None:
+        """Move the state to another place in memory; nothing else changes."""
+        if not lib.tps_cache_move(self._cache):
+            raise MemoryError("no memory to move the pool to")
+
+    def check(self) -> list[str]:
+        """Return the invariants that do not hold: an empty list, unless there is a defect."""
+        text = ffi.new("char[]", 4096)
+        bad = lib.tps_cache_check(self._cache, text, len(text))
+        lines = ffi.string(text).decode().splitlines()
+        return lines if lines or not bad else [f"{bad} violations"]
+
+    def reference(self, *pages: int, flags: int = 0) -> None:
+        """Reference the pages in turn: hit, or victim, evict and admit.  Time advances by 1 each."""
+        for page in pages:
+            self.now += 1
+            frame = self.find(page)
+            if frame is not None:
+                self.hit(frame, flags)
+                continue
+            frame = self.victim(page, flags=flags)
+            if frame is None:
+                continue
+            if not self.is_free(frame):
+                self.evict(frame, flags)
+            self.admit(frame, page, flags)
+
+    def __str__(self) -> str:
+        size = lib.tps_cache_describe(self._cache, ffi.NULL, 0) + 1
+        text = ffi.new("char[]", size)
+        lib.tps_cache_describe(self._cache, text, size)
+        return ffi.string(text).decode()
+
+    @staticmethod
+    def _frame(frame: int) -> int | None:
+        return None if frame == lib.TP_NONE else frame

@@ -1,0 +1,234 @@
+/*
+ * cache.c
+ *	  A cache, one operation at a time.  See sim.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache.h"
+
+static bool
+make_table(tps_cache *cache)
+{
+	uint32_t	bits = 4;
+
+	while ((UINT64_C(1) << bits) < 2 * (uint64_t) cache->capacity)
+		bits++;
+	cache->table_shift = 64 - bits;
+	cache->table_mask = (uint32_t) ((UINT64_C(1) << bits) - 1);
+	cache->table = malloc(((size_t) cache->table_mask + 1) *
+						  sizeof(table_slot));
+	if (cache->table == NULL)
+		return false;
+	for (size_t i = 0; i <= cache->table_mask; i++)
+		cache->table[i] = (table_slot)
+		{
+			0, TP_NONE
+		};
+	return true;
+}
+
+static void *
+make_block(const tps_cache *cache, const tp_policy *policy)
+{
+	size_t		size = tp_block_size(policy, cache->params, cache->capacity);
+
+	return aligned_alloc(64, (size + 63) & ~(size_t) 63);
+}
+
+tps_cache *
+tps_cache_new(const tp_policy *policy, const double *params, uint32_t capacity,
+			  uint32_t frames, uint64_t seed)
+{
+	tps_cache  *cache = calloc(1, sizeof(*cache));
+
+	if (cache == NULL)
+		return NULL;
+	cache->capacity = capacity;
+	memcpy(cache->params, params, sizeof(cache->params));
+	cache->block = make_block(cache, policy);
+	if (cache->block == NULL || !make_table(cache))
+	{
+		tps_cache_free(cache);
+		return NULL;
+	}
+	cache->pool = tp_block_init(policy, params, capacity, frames, seed,
+								cache->block);
+	return cache;
+}
+
+void
+tps_cache_free(tps_cache *cache)
+{
+	if (cache == NULL)
+		return;
+	free(cache->block);
+	free(cache->table);
+	free(cache);
+}
+
+uint32_t
+tps_cache_find(const tps_cache *cache, uint64_t page)
+{
+	return cache_find(cache, page);
+}
+
+void
+tps_cache_join(tps_cache *cache, uint32_t frame)
+{
+	tp_join(&cache->pool, frame);
+}
+
+void
+tps_cache_leave(tps_cache *cache, uint32_t frame)
+{
+	tp_leave(&cache->pool, frame);
+}
+
+void
+tps_cache_hit(tps_cache *cache, uint32_t frame, uint32_t flags, uint64_t now)
+{
+	tp_access	access = {.now = now,.flags = flags};
+
+	tp_hit(&cache->pool, frame, &access);
+}
+
+static bool
+not_marked(void *arg, uint32_t frame)
+{
+	const unsigned char *unusable = arg;
+
+	return unusable[frame] == 0;
+}
+
+uint32_t
+tps_cache_victim(tps_cache *cache, uint64_t page, const unsigned char *unusable,
+				 uint32_t flags, uint64_t now)
+{
+	tp_access	access = {.now = now,.flags = flags};
+
+	return tp_victim(&cache->pool, cache_page(page),
+					 unusable ? not_marked : NULL, (void *) unusable, &access);
+}
+
+void
+tps_cache_evict(tps_cache *cache, uint32_t frame, uint32_t flags, uint64_t now)
+{
+	tp_access	access = {.now = now,.flags = flags};
+
+	cache_remove(cache, cache_page_of(cache, frame));
+	tp_evict(&cache->pool, frame, &access);
+}
+
+void
+tps_cache_admit(tps_cache *cache, uint32_t frame, uint64_t page,
+				uint32_t flags, uint64_t now)
+{
+	tp_access	access = {.now = now,.flags = flags};
+
+	cache_enter(cache, page, frame);
+	tp_admit(&cache->pool, frame, cache_page(page), &access);
+}
+
+void
+tps_cache_forget(tps_cache *cache, uint32_t frame)
+{
+	cache_remove(cache, cache_page_of(cache, frame));
+	tp_forget(&cache->pool, frame);
+}
+
+bool
+tps_cache_is_free(const tps_cache *cache, uint32_t frame)
+{
+	return tp_is_free(&cache->pool, frame);
+}
+
+uint64_t
+tps_cache_page_of(const tps_cache *cache, uint32_t frame)
+{
+	return cache_page_of(cache, frame);
+}
+
+uint32_t
+tps_cache_coldest(const tps_cache *cache, uint32_t *frames)
+{
+	tp_cursor	cursor = {0};
+	uint32_t	n = 0;
+	uint32_t	frame;
+
+	while ((frame = tp_coldest(&cache->pool, &cursor)) != TP_NONE &&
+		   n < cache->pool.header->frames)
+		frames[n++] = frame;
+	return n;
+}
+
+bool
+tps_cache_move(tps_cache *cache)
+{
+	const tp_policy *policy = cache->pool.policy;
+	size_t		size = tp_block_size(policy, cache->params, cache->capacity);
+	void	   *block = make_block(cache, policy);
+
+	if (block == NULL)
+		return false;
+	memcpy(block, cache->block, size);
+	memset(cache->block, 0xa5, size);
+	free(cache->block);
+	cache->block = block;
+	cache->pool = tp_block_pool(policy, cache->params, cache->capacity, block);
+	return true;
+}
+
+size_t
+tps_cache_describe(const tps_cache *cache, char *text, size_t size)
+{
+	return tp_describe(&cache->pool, text, size);
+}
+
+typedef struct report_text
+{
+	char	   *at;
+	size_t		left;
+} report_text;
+
+static void
+write_report(void *arg, const char *violation, uint32_t index)
+{
+	report_text *text = arg;
+	int			n = snprintf(text->at, text->left, "%s (%u)\n", violation, index);
+
+	if (n > 0 && (size_t) n < text->left)
+	{
+		text->at += n;
+		text->left -= (size_t) n;
+	}
+}
+
+int
+tps_cache_check(const tps_cache *cache, char *text, size_t size)
+{
+	report_text report = {text, size};
+	int			bad;
+	uint32_t	entries = 0;
+
+	if (size > 0)
+		*text = '\0';
+	bad = tp_check(&cache->pool, write_report, &report);
+	for (size_t i = 0; i <= cache->table_mask; i++)
+	{
+		uint32_t	frame = cache->table[i].frame;
+
+		if (frame == TP_NONE)
+			continue;
+		entries++;
+		bad += tp_expect(!tp_is_free(&cache->pool, frame) &&
+						 cache_page_of(cache, frame) == cache->table[i].page,
+						 "page table names a frame that does not hold the page",
+						 frame, write_report, &report);
+	}
+	bad += tp_expect(entries == tp_resident(&cache->pool),
+					 "resident page missing in the page table", entries,
+					 write_report, &report);
+	return bad;
+}
