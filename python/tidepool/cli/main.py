@@ -1,0 +1,45 @@
+"""The command's entry point: the group of subcommands and how errors are told."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from tidepool.errors import TidepoolError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tidepool", message="tidepool %(version)s")
+def tidepool() -> None:
+    """Simulate buffer replacement: policies, traces, miss-ratio curves."""
+
+
+def _tell(message: str, hint: str | None = None) -> None:
+    click.echo(f"tidepool: error: {message}", err=True)
+    if hint:
+        click.echo(f"HINT:  {hint}", err=True)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command and exit: 0 success, 1 bad input, 2 bad usage, 130 interrupted."""
+    try:
+        status = tidepool.main(args=args, prog_name="tidepool", standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(status if isinstance(status, int) else 0)
+    except click.UsageError as error:
+        _tell(error.format_message(), f'Try "{error.ctx.command_path} --help".' if error.ctx else None)
+        sys.exit(2)
+    except click.Abort:
+        sys.exit(130)
+    except TidepoolError as error:
+        _tell(str(error), error.hint)
+        sys.exit(1)
+    except BrokenPipeError:
+        # the reader of our output is gone; so should we be, quietly
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except OSError as error:
+        _tell(f"{error.filename or 'input/output'}: {error.strerror or error}")
+        sys.exit(1)

@@ -1,0 +1,117 @@
+"""What a trace is: a sequence of events, handed out in chunks of columns.
+
+A page is one 64-bit number, ``relation << 34 | fork << 32 | block``: 30 bits
+of relation, 2 of fork, 32 of block.  Every 64-bit number is some page, so
+traces of opaque 64-bit identifiers fit as they are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHUNK_ROWS = 1 << 20  # rows a chunk usually has; never more
+
+
+class Kind(IntEnum):
+    """What an event is.
+
+    READ and WRITE reference a page.  SCAN_BEGIN announces that scan ``scan``
+    will read ``count`` blocks from ``page`` on (within the relation, wrapping
+    at its end when the relation's size is known), or, if it has a bitmap,
+    the block groups set in it; ``speed`` blocks a second if known.
+    SCAN_ADVANCE says that it has got to ``page``; SCAN_END that it is over.
+    FORGET says that ``count`` pages from ``page`` on ceased to exist (0: all
+    from ``page`` to the end of the relation's fork).
+    """
+
+    READ = 0
+    WRITE = 1
+    SCAN_BEGIN = 2
+    SCAN_ADVANCE = 3
+    SCAN_END = 4
+    FORGET = 5
+
+
+class Flag(IntFlag):
+    """Circumstances of a reference.  The first five are the core's TP_* bits."""
+
+    CORRELATED = 0x02  # repeats the backend's previous reference: the same reference
+    VACUUM = 0x04  # made by VACUUM
+    SEQUENTIAL = 0x10  # through a sequential scan
+    BITMAP = 0x20  # through a bitmap scan
+    INDEX = 0x40  # through an index scan
+    HIT = 0x100  # the recording server found the page resident
+    BACKWARD = 0x200  # SCAN_BEGIN: from the last block to the first
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive events of a trace, as columns of equal length n.
+
+    A column that is None is its default throughout: kind READ, flags 0,
+    time the position in the trace (one microsecond an event), backend 0,
+    scan 0, count 0, speed 0 (unknown).
+    """
+
+    page: NDArray[np.uint64]
+    kind: NDArray[np.uint8] | None = None
+    flags: NDArray[np.uint16] | None = None
+    time: NDArray[np.uint64] | None = None  # microseconds, never decreasing
+    backend: NDArray[np.uint32] | None = None
+    scan: NDArray[np.uint64] | None = None
+    count: NDArray[np.uint32] | None = None
+    speed: NDArray[np.float32] | None = None  # blocks per second
+    bitmaps: Mapping[int, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    # ^ by row: of a bitmap scan's SCAN_BEGIN, one bit per block group of 128
+    #   blocks, least significant bit first
+
+    def __len__(self) -> int:
+        return len(self.page)
+
+
+class Trace(ABC):
+    """A trace that can be replayed any number of times, and sent to another process.
+
+    ``name`` is for people.  ``relations`` names the relations that have one,
+    by relation number.  ``length`` is the number of events if it is known
+    without reading them.
+    """
+
+    name: str
+    relations: Mapping[int, str] = MappingProxyType({})
+    length: int | None = None
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the events from the beginning, at most CHUNK_ROWS at a time.
+
+        Raises TraceError when the source turns out to be damaged, after the
+        chunks before the damage.
+        """
+
+
+def page_number(relation: int, block: int, fork: int = 0) -> int:
+    """Return the page's 64-bit number."""
+    return relation << 34 | fork << 32 | block
+
+
+def relation_of(page: int) -> int:
+    """Return the relation of a page."""
+    return page >> 34
+
+
+def fork_of(page: int) -> int:
+    """Return the fork of a page: 0 main, 1 fsm, 2 vm, 3 init."""
+    return page >> 32 & 3
+
+
+def block_of(page: int) -> int:
+    """Return the block number of a page."""
+    return page & 0xFFFFFFFF
