@@ -14,6 +14,7 @@ import cffi
 
 
 def main(output: str, cdef: str, *headers: str) -> None:
+    """Write the source to ``output``."""
     ffi = cffi.FFI()
     ffi.cdef(Path(cdef).read_text())
     for header in headers:

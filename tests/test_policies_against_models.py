@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from reference import MODELS
 from reference.base import CORRELATED, VACUUM, WRITE, Model
-
 from tidepool import Pool, parse_policy, policies
 
 CAPACITY = 12
@@ -55,7 +55,9 @@ class Pair:
     def __init__(self, spec: str, frames: int, seed: int) -> None:
         parsed = parse_policy(spec)
         self.pool = Pool(parsed, frames=frames, capacity=CAPACITY, seed=seed)
-        per_frame = parsed.policy.ghosts_per_frame if not parsed.values else ghosts_per_frame(parsed)
+        per_frame = (
+            parsed.policy.ghosts_per_frame if not parsed.values else ghosts_per_frame(parsed)
+        )
         self.model: Model = MODELS[parsed.policy.name](parsed.params(), seed, per_frame)
         for frame in range(frames):
             self.model.join(frame)
@@ -64,7 +66,9 @@ class Pair:
     def victim(self, page: int, flags: int) -> int | None:
         ours = self.pool.victim(page, self.pinned, flags)
         theirs = self.model.victim(page, self.pinned, flags)
-        assert ours == theirs, f"victim {ours}, model {theirs}, pool {self.pool}, model {self.model.describe()}"
+        assert ours == theirs, (
+            f"victim {ours}, model {theirs}, pool {self.pool}, model {self.model.describe()}"
+        )
         return ours
 
     def evict(self, frame: int, flags: int) -> None:

@@ -42,17 +42,27 @@ class Param:
         """
         if self.kind == "choice":
             if text not in self.choices:
-                raise PolicyError(f'invalid value for "{self.name}": "{text}"', f"Use one of {', '.join(self.choices)}.")
+                raise PolicyError(
+                    f'invalid value for "{self.name}": "{text}"',
+                    f"Use one of {', '.join(self.choices)}.",
+                )
             return float(self.choices.index(text))
         try:
-            value = float(text[:-1]) / 100 if self.kind == "fraction" and text.endswith("%") else float(text)
+            value = (
+                float(text[:-1]) / 100
+                if self.kind == "fraction" and text.endswith("%")
+                else float(text)
+            )
         except ValueError:
-            raise PolicyError(f'invalid value for "{self.name}": "{text}"', "Use a number.") from None
+            raise PolicyError(
+                f'invalid value for "{self.name}": "{text}"', "Use a number."
+            ) from None
         if self.kind == "integer" and not value.is_integer():
             raise PolicyError(f'invalid value for "{self.name}": "{text}"', "Use a whole number.")
         if not self.min <= value <= self.max:
             raise PolicyError(
-                f'value {text} of "{self.name}" is out of range', f"Use {self.format(self.min)} to {self.format(self.max)}."
+                f'value {text} of "{self.name}" is out of range',
+                f"Use {self.format(self.min)} to {self.format(self.max)}.",
             )
         return value
 
@@ -77,7 +87,7 @@ class Policy:
     frame_bytes: int  # per frame: node, extra, member, hash bucket
     ghosts_per_frame: int  # with the default parameters
     ghost_bytes: int  # per ghost
-    handle: Any = field(repr=False, compare=False)  # const tp_policy *
+    handle: Any = field(repr=False, compare=False)  # const tp_policy *; None: offline
 
 
 @dataclass(frozen=True)
@@ -116,7 +126,7 @@ _KINDS = {
 
 
 def _text(pointer: Any) -> str:
-    return ffi.string(pointer).decode()
+    return str(ffi.string(pointer), "ascii")
 
 
 def _choices(pointer: Any) -> Iterator[str]:
@@ -141,7 +151,7 @@ def _param(param: Any) -> Param:
 @cache
 def policies() -> tuple[Policy, ...]:
     """Return all online policies, in the order of the manual."""
-    found = []
+    found: list[Policy] = []
     while lib.tp_policies[len(found)] != ffi.NULL:
         handle = lib.tp_policies[len(found)]
         found.append(
@@ -150,7 +160,9 @@ def policies() -> tuple[Policy, ...]:
                 alias=_text(handle.alias) if handle.alias != ffi.NULL else None,
                 title=_text(handle.title),
                 source=_text(handle.source),
-                params=tuple(_param(handle.params[i]) for i in range(lib.tp_policy_param_count(handle))),
+                params=tuple(
+                    _param(handle.params[i]) for i in range(lib.tp_policy_param_count(handle))
+                ),
                 lock_free_hits=bool(handle.flags & lib.TP_HIT_LOCK_FREE),
                 randomized=bool(handle.flags & lib.TP_RANDOMIZED),
                 frame_bytes=lib.tp_policy_frame_bytes(handle),
@@ -162,9 +174,43 @@ def policies() -> tuple[Policy, ...]:
     return tuple(found)
 
 
+OPT = Policy(
+    name="opt",
+    alias=None,
+    title="optimal replacement, offline",
+    source="Belady, IBM Systems Journal 1966",
+    params=(
+        Param(
+            name="bypass",
+            kind="choice",
+            default=0,
+            min=0,
+            max=1,
+            help="whether the newcomer may be the page that goes",
+            choices=("off", "on"),
+        ),
+    ),
+    lock_free_hits=False,
+    randomized=False,
+    frame_bytes=0,
+    ghosts_per_frame=0,
+    ghost_bytes=0,
+    handle=None,
+)
+"""Knows the future, so it exists in simulation only: it is not in policies()."""
+
+
 def find_policy(name: str) -> Policy:
-    """Return the policy with this name or alias; raise PolicyError if there is none."""
-    by_name = {known: policy for policy in policies() for known in (policy.name, policy.alias) if known}
+    """Return the policy with this name or alias, OPT included.
+
+    Raises PolicyError if there is none.
+    """
+    by_name = {
+        known: policy
+        for policy in (*policies(), OPT)
+        for known in (policy.name, policy.alias)
+        if known
+    }
     if name in by_name:
         return by_name[name]
     close = difflib.get_close_matches(name, by_name, n=1)
@@ -181,7 +227,9 @@ def parse_policy(text: str) -> PolicySpec:
     for item in rest.split(",") if rest else []:
         key, equals, value = item.partition("=")
         if not equals:
-            raise PolicyError(f'parameter "{item}" of policy "{name}" has no value', "Write it as k=v.")
+            raise PolicyError(
+                f'parameter "{item}" of policy "{name}" has no value', "Write it as k=v."
+            )
         if key not in params:
             known = ", ".join(params) or "none"
             raise PolicyError(f'policy "{name}" has no parameter "{key}"', f"It has: {known}.")

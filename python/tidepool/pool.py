@@ -39,10 +39,16 @@ class Pool:
         seed: int = 0,
     ) -> None:
         spec = parse_policy(policy) if isinstance(policy, str) else policy
+        if spec.policy.handle is None:
+            raise PolicyError(
+                f'policy "{spec.policy.name}" is offline', "It exists in simulation only."
+            )
         self.spec = spec
         self.capacity = max(frames, capacity or 0)
         if not 1 <= self.capacity < 2**31:
-            raise PolicyError(f"a pool of {self.capacity} frames is not possible", "Use 1 to 2147483647.")
+            raise PolicyError(
+                f"a pool of {self.capacity} frames is not possible", "Use 1 to 2147483647."
+            )
         cache = lib.tps_cache_new(spec.policy.handle, spec.array(), self.capacity, frames, seed)
         if cache == ffi.NULL:
             raise MemoryError(f"no memory for a pool of {self.capacity} frames")
@@ -113,7 +119,7 @@ class Pool:
         return lines if lines or not bad else [f"{bad} violations"]
 
     def reference(self, *pages: int, flags: int = 0) -> None:
-        """Reference the pages in turn: hit, or victim, evict and admit.  Time advances by 1 each."""
+        """Reference the pages in turn: hit, or victim, evict and admit; time advances by 1 each."""
         for page in pages:
             self.now += 1
             frame = self.find(page)
@@ -131,7 +137,7 @@ class Pool:
         size = lib.tps_cache_describe(self._cache, ffi.NULL, 0) + 1
         text = ffi.new("char[]", size)
         lib.tps_cache_describe(self._cache, text, size)
-        return ffi.string(text).decode()
+        return str(ffi.string(text), "ascii")
 
     @staticmethod
     def _frame(frame: int) -> int | None:

@@ -8,27 +8,6 @@
 
 #include "cache.h"
 
-static bool
-make_table(tps_cache *cache)
-{
-	uint32_t	bits = 4;
-
-	while ((UINT64_C(1) << bits) < 2 * (uint64_t) cache->capacity)
-		bits++;
-	cache->table_shift = 64 - bits;
-	cache->table_mask = (uint32_t) ((UINT64_C(1) << bits) - 1);
-	cache->table = malloc(((size_t) cache->table_mask + 1) *
-						  sizeof(table_slot));
-	if (cache->table == NULL)
-		return false;
-	for (size_t i = 0; i <= cache->table_mask; i++)
-		cache->table[i] = (table_slot)
-		{
-			0, TP_NONE
-		};
-	return true;
-}
-
 static void *
 make_block(const tps_cache *cache, const tp_policy *policy)
 {
@@ -48,7 +27,7 @@ tps_cache_new(const tp_policy *policy, const double *params, uint32_t capacity,
 	cache->capacity = capacity;
 	memcpy(cache->params, params, sizeof(cache->params));
 	cache->block = make_block(cache, policy);
-	if (cache->block == NULL || !make_table(cache))
+	if (cache->block == NULL || !pagetable_init(&cache->table, capacity))
 	{
 		tps_cache_free(cache);
 		return NULL;
@@ -64,14 +43,14 @@ tps_cache_free(tps_cache *cache)
 	if (cache == NULL)
 		return;
 	free(cache->block);
-	free(cache->table);
+	pagetable_free(&cache->table);
 	free(cache);
 }
 
 uint32_t
 tps_cache_find(const tps_cache *cache, uint64_t page)
 {
-	return cache_find(cache, page);
+	return pagetable_find(&cache->table, page);
 }
 
 void
@@ -117,8 +96,7 @@ tps_cache_evict(tps_cache *cache, uint32_t frame, uint32_t flags, uint64_t now)
 {
 	tp_access	access = {.now = now,.flags = flags};
 
-	cache_remove(cache, cache_page_of(cache, frame));
-	tp_evict(&cache->pool, frame, &access);
+	cache_evict(cache, frame, &access);
 }
 
 void
@@ -127,14 +105,13 @@ tps_cache_admit(tps_cache *cache, uint32_t frame, uint64_t page,
 {
 	tp_access	access = {.now = now,.flags = flags};
 
-	cache_enter(cache, page, frame);
-	tp_admit(&cache->pool, frame, cache_page(page), &access);
+	cache_admit(cache, frame, page, &access);
 }
 
 void
 tps_cache_forget(tps_cache *cache, uint32_t frame)
 {
-	cache_remove(cache, cache_page_of(cache, frame));
+	pagetable_remove(&cache->table, cache_page_of(cache, frame));
 	tp_forget(&cache->pool, frame);
 }
 
@@ -186,6 +163,30 @@ tps_cache_describe(const tps_cache *cache, char *text, size_t size)
 	return tp_describe(&cache->pool, text, size);
 }
 
+uint32_t
+tps_cache_resize(tps_cache *cache, uint32_t frames)
+{
+	const tp_access access = {0};
+	const tp_page nothing = {UINT64_MAX, UINT32_MAX};
+	tp_pool    *pool = &cache->pool;
+
+	for (uint32_t frame = 0;
+		 frame < cache->capacity && pool->header->frames < frames; frame++)
+		if (pool->nodes[frame].slot == TP_NONE)
+			tp_join(pool, frame);
+	while (pool->header->frames > frames)
+	{
+		uint32_t	frame = tp_victim(pool, nothing, NULL, NULL, &access);
+
+		if (frame == TP_NONE)
+			break;
+		if (!tp_is_free(pool, frame))
+			cache_evict(cache, frame, &access);
+		tp_leave(pool, frame);
+	}
+	return pool->header->frames;
+}
+
 typedef struct report_text
 {
 	char	   *at;
@@ -215,15 +216,15 @@ tps_cache_check(const tps_cache *cache, char *text, size_t size)
 	if (size > 0)
 		*text = '\0';
 	bad = tp_check(&cache->pool, write_report, &report);
-	for (size_t i = 0; i <= cache->table_mask; i++)
+	for (size_t i = 0; i <= cache->table.mask; i++)
 	{
-		uint32_t	frame = cache->table[i].frame;
+		uint32_t	frame = cache->table.slots[i].frame;
 
 		if (frame == TP_NONE)
 			continue;
 		entries++;
 		bad += tp_expect(!tp_is_free(&cache->pool, frame) &&
-						 cache_page_of(cache, frame) == cache->table[i].page,
+						 cache_page_of(cache, frame) == cache->table.slots[i].page,
 						 "page table names a frame that does not hold the page",
 						 frame, write_report, &report);
 	}

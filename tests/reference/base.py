@@ -160,5 +160,7 @@ class Model:
     def describe(self) -> str:
         parts = []
         for name, value in self.state().items():
-            parts.append(f"{name}={value}" if isinstance(value, str) else " ".join([name + ":", *value]))
+            parts.append(
+                f"{name}={value}" if isinstance(value, str) else " ".join([name + ":", *value])
+            )
         return " | ".join(parts)

@@ -29,7 +29,9 @@ def main(args: list[str] | None = None) -> None:
         sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
     except click.UsageError as error:
-        _tell(error.format_message(), f'Try "{error.ctx.command_path} --help".' if error.ctx else None)
+        _tell(
+            error.format_message(), f'Try "{error.ctx.command_path} --help".' if error.ctx else None
+        )
         sys.exit(2)
     except click.Abort:
         sys.exit(130)

@@ -65,6 +65,146 @@ size_t		tps_cache_describe(const tps_cache *cache, char *text,
  * are written to text, a line each. */
 int			tps_cache_check(const tps_cache *cache, char *text, size_t size);
 
+/*
+ * Resize to frames of at most capacity: frames join, or victims are evicted
+ * and their frames leave.  Returns the number of frames the pool has then:
+ * more than asked for if the policy refuses to give up pages (keep).
+ */
+uint32_t	tps_cache_resize(tps_cache *cache, uint32_t frames);
+
+/* ---- replay ---- */
+
+/*
+ * Consecutive events of a trace as columns, each of n entries; a NULL column
+ * is its default.  Kinds and flags are numbered as in the trace format.
+ */
+typedef struct tps_events
+{
+	size_t		n;
+	const uint64_t *page;
+	const uint8_t *kind;		/* 0 read, 1 write, 2..4 scan begin, advance,
+								 * end, 5 forget; default 0 */
+	const uint16_t *flags;		/* default 0 */
+	const uint64_t *time;		/* microseconds; default the position */
+	const uint32_t *backend;	/* default 0 */
+	const uint32_t *count;		/* of forget: pages, 0 for all from page to
+								 * the end of the relation's fork */
+	const uint64_t *next_use;	/* for OPT: see tps_future */
+	uint64_t	position;		/* of the first event in the trace */
+} tps_events;
+
+/* What is counted beside requests and misses. */
+typedef struct tps_options
+{
+	uint64_t	warmup;			/* references before counting begins */
+	uint64_t	interval;		/* references per point of the time series;
+								 * 0: no series */
+	uint64_t	correlation_window; /* microseconds within which a backend's
+									 * consecutive references to one page are
+									 * one; 0: only those flagged in the trace */
+	bool		per_relation;	/* count per relation and fork */
+	bool		per_group;		/* count per group of pages, for the error
+								 * of a sampled simulation */
+} tps_options;
+
+/* Sums over the counted part of the trace. */
+typedef struct tps_totals
+{
+	uint64_t	requests;		/* references */
+	uint64_t	misses;			/* of them, not resident */
+	uint64_t	refused;		/* of the misses, those not admitted either */
+	uint64_t	correlated;		/* of the hits, those that did not count as
+								 * references of their own */
+	uint64_t	write_backs;	/* dirty pages evicted */
+	uint64_t	forgotten;		/* pages that ceased to exist */
+} tps_totals;
+
+typedef struct tps_replay tps_replay;
+
+/* A replay into a cache, which it then owns; frees the cache on failure. */
+tps_replay *tps_replay_new(tps_cache *cache, const tps_options *options);
+
+/*
+ * A replay against OPT (Belady 1966) with this many frames: the page whose
+ * next use is furthest goes.  bypass: the newcomer may be that page, in which
+ * case nothing is evicted.  Events must carry next_use.
+ */
+tps_replay *tps_replay_new_opt(uint32_t frames, bool bypass,
+							   const tps_options *options);
+void		tps_replay_free(tps_replay *replay);
+
+/* The cache of a replay, NULL of OPT's. */
+tps_cache  *tps_replay_cache(tps_replay *replay);
+
+/* Replay further events.  Returns false when memory ran out. */
+bool		tps_replay_feed(tps_replay *replay, const tps_events *events);
+
+void		tps_replay_totals(const tps_replay *replay, tps_totals *totals);
+
+/* The time series: number of whole intervals so far; misses of each. */
+size_t		tps_replay_series(const tps_replay *replay,
+							  const uint64_t **misses);
+
+/* Per relation and fork (page >> 32): number; the i-th's sums. */
+size_t		tps_replay_relations(const tps_replay *replay);
+void		tps_replay_relation(const tps_replay *replay, size_t i,
+								uint64_t *relation, uint64_t *requests,
+								uint64_t *misses);
+
+/* Per group of pages: number of groups; the i-th's sums. */
+#define TPS_GROUPS 64
+void		tps_replay_group(const tps_replay *replay, size_t i,
+							 uint64_t *requests, uint64_t *misses);
+
+/* ---- the future of each reference, for OPT ---- */
+
+/*
+ * Computes for each event of a trace the position of the next reference to
+ * its page, or UINT64_MAX.  The caller owns the array for the whole trace
+ * (it may be a mapped file) and feeds the events in order.  Without an array
+ * (NULL) distinct pages are counted, nothing else.
+ */
+typedef struct tps_future tps_future;
+tps_future *tps_future_new(void);
+void		tps_future_free(tps_future *future);
+bool		tps_future_feed(tps_future *future, const tps_events *events,
+							uint64_t *next_use_of_trace);
+
+/* Distinct pages among the references so far. */
+uint64_t	tps_future_distinct(const tps_future *future);
+
+/* ---- LRU stack distances ---- */
+
+/*
+ * The histogram of LRU stack distances in one pass (Mattson et al. 1970,
+ * with a binary indexed tree over the times of last reference): a reference
+ * with distance d hits in every LRU cache of d frames or more.
+ */
+typedef struct tps_stack tps_stack;
+tps_stack  *tps_stack_new(uint64_t warmup);
+void		tps_stack_free(tps_stack *stack);
+bool		tps_stack_feed(tps_stack *stack, const tps_events *events);
+
+/* Counted references, those of them to pages never seen before, and distinct
+ * pages in the whole trace. */
+void		tps_stack_totals(const tps_stack *stack, uint64_t *requests,
+							 uint64_t *cold, uint64_t *distinct);
+
+/* (*counts)[d - 1] for distances d = 1 .. the value returned. */
+size_t		tps_stack_histogram(const tps_stack *stack,
+								const uint64_t **counts);
+
+/* ---- spatial sampling ---- */
+
+/*
+ * Write to chosen the indexes of the events whose page is in the sample, and
+ * return their number: pages whose tps_sample_hash is below threshold
+ * (SHARDS: Waldspurger et al., FAST 2015).
+ */
+size_t		tps_sample(const tps_events *events, uint64_t seed,
+					   uint64_t threshold, uint32_t *chosen);
+uint64_t	tps_sample_hash(uint64_t page, uint64_t seed);
+
 /* cffi: end */
 
 #endif							/* TIDEPOOL_SIM_H */

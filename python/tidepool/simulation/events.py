@@ -1,0 +1,91 @@
+"""Handing a trace's chunks to the C layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidepool._sim import ffi, lib
+from tidepool.traces.model import Chunk, Trace
+
+_TYPES: dict[str, tuple[Any, str]] = {
+    "page": (np.uint64, "const uint64_t *"),
+    "kind": (np.uint8, "const uint8_t *"),
+    "flags": (np.uint16, "const uint16_t *"),
+    "time": (np.uint64, "const uint64_t *"),
+    "backend": (np.uint32, "const uint32_t *"),
+    "count": (np.uint32, "const uint32_t *"),
+    "next_use": (np.uint64, "const uint64_t *"),
+}
+
+
+class Events:
+    """A chunk as the C layer takes it: ``pointer`` is a tps_events *.
+
+    Holds on to the arrays that the pointers point into.
+    """
+
+    def __init__(
+        self, chunk: Chunk, position: int, next_use: NDArray[np.uint64] | None = None
+    ) -> None:
+        self.pointer = ffi.new("tps_events *")
+        self.pointer.n = len(chunk)
+        self.pointer.position = position
+        self._arrays = []
+        for name, (dtype, c_type) in _TYPES.items():
+            column = next_use if name == "next_use" else getattr(chunk, name)
+            if column is None:
+                continue
+            array = np.ascontiguousarray(column, dtype=dtype)
+            self._arrays.append(array)
+            setattr(self.pointer, name, ffi.cast(c_type, array.ctypes.data))
+
+
+def positioned(trace: Trace) -> Iterator[tuple[int, Chunk]]:
+    """Yield the chunks of a trace, each with the position of its first event."""
+    position = 0
+    for chunk in trace.chunks():
+        if len(chunk):
+            yield position, chunk
+        position += len(chunk)
+
+
+def rows(chunk: Chunk, chosen: NDArray[np.uint32] | slice) -> Chunk:
+    """Return these rows of a chunk, as a chunk (without bitmaps)."""
+
+    def pick(column: Any) -> Any:
+        return None if column is None else column[chosen]
+
+    return Chunk(
+        page=chunk.page[chosen],
+        kind=pick(chunk.kind),
+        flags=pick(chunk.flags),
+        time=pick(chunk.time),
+        backend=pick(chunk.backend),
+        scan=pick(chunk.scan),
+        count=pick(chunk.count),
+        speed=pick(chunk.speed),
+    )
+
+
+def references(chunk: Chunk) -> int:
+    """Return how many of the events are references to pages."""
+    if chunk.kind is None:
+        return len(chunk)
+    return int(np.count_nonzero(chunk.kind <= 1))
+
+
+def sample(chunk: Chunk, rate: float, seed: int) -> Chunk:
+    """Return the events of the pages in the sample (SHARDS, fixed rate).
+
+    A page is in it if its hash under ``seed`` is below ``rate`` of the range.
+    Events that are not references stay.
+    """
+    events = Events(chunk, 0)
+    chosen = np.empty(len(chunk), dtype=np.uint32)
+    threshold = min(int(rate * 2.0**64), 2**64 - 1)
+    n = lib.tps_sample(events.pointer, seed, threshold, ffi.cast("uint32_t *", chosen.ctypes.data))
+    return rows(chunk, chosen[:n])

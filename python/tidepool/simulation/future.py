@@ -1,0 +1,79 @@
+"""The next use of each event's page, for OPT: in memory, or in a temporary file if too large."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidepool._sim import ffi, lib
+from tidepool.simulation.events import Events
+from tidepool.traces.model import Chunk
+
+IN_MEMORY_EVENTS = 1 << 26  # 512 MiB; beyond, a temporary file of 8 bytes an event
+
+
+class Future:
+    """Next uses for a sequence of chunks; a context manager, since it may hold a file.
+
+    Feed it the chunks in order, then ask for those of each chunk.
+    """
+
+    def __init__(self, in_memory_events: int = IN_MEMORY_EVENTS) -> None:
+        future = lib.tps_future_new()
+        if future == ffi.NULL:
+            raise MemoryError("no memory to look ahead")
+        self._future = ffi.gc(future, lib.tps_future_free)
+        self._in_memory = in_memory_events
+        self._file: tempfile._TemporaryFileWrapper[bytes] | None = None
+        self._next_use: NDArray[np.uint64] = np.empty(1 << 20, dtype=np.uint64)
+        self._events = 0
+
+    def __enter__(self) -> Future:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._next_use = np.empty(0, dtype=np.uint64)
+        if self._file is not None:
+            self._file.close()
+
+    def feed(self, chunk: Chunk) -> None:
+        """Look at the next chunk of the trace."""
+        while len(self._next_use) < self._events + len(chunk):
+            self._grow()
+        events = Events(chunk, self._events)
+        array = ffi.cast("uint64_t *", self._next_use.ctypes.data)
+        if not lib.tps_future_feed(self._future, events.pointer, array):
+            raise MemoryError("no memory to look ahead")
+        self._events += len(chunk)
+
+    def of(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, NDArray[np.uint64]]]:
+        """Yield the chunks again, each with the next uses of its events."""
+        position = 0
+        for chunk in chunks:
+            yield chunk, self._next_use[position : position + len(chunk)]
+            position += len(chunk)
+
+    def _grow(self) -> None:
+        room = 2 * len(self._next_use)
+        if room <= self._in_memory:
+            larger = np.empty(room, dtype=np.uint64)
+            larger[: self._events] = self._next_use[: self._events]
+            self._next_use = larger
+            return
+        previous = self._next_use
+        first = self._file is None
+        if self._file is None:
+            self._file = tempfile.NamedTemporaryFile(prefix="tidepool-future-")  # noqa: SIM115
+        self._file.truncate(room * 8)
+        self._next_use = np.memmap(self._file.name, dtype=np.uint64, mode="r+", shape=(room,))
+        if first:
+            self._next_use[: self._events] = previous[: self._events]

@@ -1,0 +1,147 @@
+"""Grids of policies, sizes and traces on all cores, or on a cluster.
+
+Work is handed to a concurrent.futures Executor as picklable jobs.  A job
+streams its trace once, through all its cells.  The replay loops release the
+interpreter lock, so threads run on all cores; ``dask.distributed``'s
+``Client.get_executor()`` runs the same jobs on a cluster, whose workers must
+be able to open the trace under the same name.  Results depend on nothing but
+trace, policy, size, seed and options.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import partial
+
+from tidepool.policies import PolicySpec
+from tidepool.simulation.events import references
+from tidepool.simulation.future import Future as NextUses
+from tidepool.simulation.replay import Options, Replay, Result, sampled
+from tidepool.traces.model import Chunk, Trace
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One replay to be made of a trace."""
+
+    spec: PolicySpec
+    frames: int
+    seed: int = 0
+
+    @property
+    def offline(self) -> bool:
+        """Whether it needs to know the future."""
+        return self.spec.policy.handle is None
+
+
+@dataclass(frozen=True)
+class Job:
+    """Cells that are replayed together in one pass over a trace."""
+
+    trace: Trace
+    cells: tuple[Cell, ...]
+    options: Options
+
+
+def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
+    """Replay a job; return a result per cell, in their order.
+
+    ``progress`` is told the number of events times cells that were done.
+    """
+    replays = [Replay(cell.spec, cell.frames, cell.seed, job.options) for cell in job.cells]
+    total = 0
+
+    def chunks() -> Iterator[Chunk]:
+        nonlocal total
+        total = 0
+        for chunk in job.trace.chunks():
+            total += references(chunk)
+            yield sampled(chunk, job.options)
+
+    position = 0
+    with NextUses() as future:
+        if any(cell.offline for cell in job.cells):
+            for chunk in chunks():
+                future.feed(chunk)
+            pairs: Iterable[tuple[Chunk, object]] = future.of(chunks())
+        else:
+            pairs = ((chunk, None) for chunk in chunks())
+        for chunk, next_use in pairs:
+            for cell, replay in zip(job.cells, replays, strict=True):
+                replay.feed(position, chunk, next_use if cell.offline else None)  # type: ignore[arg-type]
+                if progress:
+                    progress(len(chunk))
+            position += len(chunk)
+    return [replay.result(job.trace, total) for replay in replays]
+
+
+def plan(trace: Trace, cells: Sequence[Cell], options: Options, workers: int) -> list[Job]:
+    """Split the cells of a trace into jobs, about two per worker.
+
+    Offline cells stay together: they share the look ahead.  Cells are dealt
+    out from the largest down, so that jobs are of similar size.
+    """
+    offline = tuple(cell for cell in cells if cell.offline)
+    online = sorted((cell for cell in cells if not cell.offline), key=lambda cell: -cell.frames)
+    count = max(1, min(len(online), 2 * workers))
+    jobs = [Job(trace, offline, options)] if offline else []
+    jobs += [Job(trace, tuple(online[i::count]), options) for i in range(count) if online[i::count]]
+    return jobs
+
+
+def simulate(
+    work: Iterable[tuple[Trace, Sequence[Cell]]],
+    options: Options | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """Replay all cells of all traces; return the results in the order given.
+
+    Without an executor, as many threads as there are cores (or ``workers``)
+    are used.  ``progress`` is called, from any of those threads, with the
+    events times cells done; on another executor, once per finished job.
+    """
+    options = options or Options()
+    work = [(trace, tuple(cells)) for trace, cells in work]
+    workers = workers or os.cpu_count() or 1
+    jobs = [
+        (i, job)
+        for i, (trace, cells) in enumerate(work)
+        for job in plan(trace, cells, options, workers)
+    ]
+    if executor is not None:
+        found = _run(executor, jobs, run_job, progress)
+    else:
+        with ThreadPoolExecutor(workers) as threads:
+            found = _run(threads, jobs, partial(run_job, progress=progress), None)
+    return [found[i, cell] for i, (_, cells) in enumerate(work) for cell in cells]
+
+
+def _run(
+    executor: Executor,
+    jobs: Sequence[tuple[int, Job]],
+    function: Callable[[Job], list[Result]],
+    progress: Progress | None,
+) -> dict[tuple[int, Cell], Result]:
+    futures: dict[Future[list[Result]], tuple[int, Job]] = {
+        executor.submit(function, job): (i, job) for i, job in jobs
+    }
+    found = {}
+    try:
+        for future in as_completed(futures):
+            i, job = futures[future]
+            for cell, result in zip(job.cells, future.result(), strict=True):
+                found[i, cell] = result
+            if progress:
+                progress((job.trace.length or 0) * len(job.cells))
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+    return found

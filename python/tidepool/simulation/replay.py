@@ -1,0 +1,275 @@
+"""One replay: a trace against one policy with one number of frames."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidepool._sim import ffi, lib
+from tidepool.errors import TidepoolError
+from tidepool.policies import PolicySpec
+from tidepool.simulation.events import Events, references, rows, sample
+from tidepool.traces.model import Chunk, Trace
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Simulate a random subset of the pages in proportionally fewer frames.
+
+    Source: Waldspurger, Park, Garthwaite, Ahmad: Efficient MRC construction
+    with SHARDS, FAST 2015 (the sample and its adjustment); Waldspurger,
+    Saemundsson, Ahmad, Park: Cache modeling and optimization using miniature
+    simulations, ATC 2017 (any policy).
+    """
+
+    rate: float  # of the pages, above 0, at most 1
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to replay and what to count.
+
+    ``resize`` lists (reference, frames): before that reference, counted from
+    0, the pool is resized.  A warm-up is replayed but not counted.
+    """
+
+    warmup: int = 0  # references
+    interval: int = 0  # references per point of the time series; 0: none
+    correlation_window: int = 0  # microseconds; 0: only what the trace flags
+    per_relation: bool = False
+    sampling: Sampling | None = None
+    resize: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class RelationResult:
+    """Counts of one relation's fork."""
+
+    relation: int
+    fork: int
+    name: str
+    requests: int
+    misses: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one replay counted.
+
+    Of a sampled replay, ``requests`` is the whole trace's; ``misses`` and
+    ``hit_ratio`` are estimates and ``error`` is the standard error of the hit
+    ratio.  ``seconds`` is the time spent in the replay itself.
+    """
+
+    trace: str
+    policy: str
+    params: dict[str, Any]
+    frames: int
+    requests: int
+    misses: int
+    hit_ratio: float
+    seconds: float
+    seed: int
+    refused: int = 0  # misses that the policy did not admit
+    correlated: int = 0  # hits that were not references of their own
+    write_backs: int = 0  # dirty pages evicted
+    forgotten: int = 0  # pages that ceased to exist while resident
+    sample_rate: float | None = None
+    error: float | None = None
+    interval: int = 0
+    series: NDArray[np.float64] | None = field(default=None, compare=False)
+    # ^ hit ratio of each whole interval, those of the warm-up among them
+    relations: tuple[RelationResult, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as JSON takes it; the first nine keys are always there."""
+        out: dict[str, Any] = {name: getattr(self, name) for name in _ALWAYS}
+        out |= {
+            name: getattr(self, name)
+            for name in ("refused", "correlated", "write_backs", "forgotten")
+        }
+        if self.sample_rate is not None:
+            out |= {"sample_rate": self.sample_rate, "error": self.error}
+        if self.series is not None:
+            out |= {"interval": self.interval, "series": [round(float(x), 6) for x in self.series]}
+        if self.relations:
+            out["relations"] = [vars(relation) for relation in self.relations]
+        return out
+
+
+_ALWAYS = (
+    "trace",
+    "policy",
+    "params",
+    "frames",
+    "requests",
+    "misses",
+    "hit_ratio",
+    "seconds",
+    "seed",
+)
+
+
+class Replay:
+    """A replay in progress: feed it the trace's chunks in order, then ask for the result.
+
+    OPT needs the future of each chunk beside it (future.py).
+    """
+
+    def __init__(
+        self, spec: PolicySpec, frames: int, seed: int = 0, options: Options | None = None
+    ) -> None:
+        options = options or Options()
+        if options.resize and (options.sampling or spec.policy.handle is None):
+            raise TidepoolError(
+                "only whole traces under online policies can be resized", "Leave the resize out."
+            )
+        self.spec, self.frames, self.seed, self.options = spec, frames, seed, options
+        self.seconds = 0.0
+        self._references = 0  # fed so far
+        self._resize = sorted(options.resize)
+        rate = options.sampling.rate if options.sampling else 1.0
+        scaled = [
+            max(1, round(size * rate)) for size in (frames, *(size for _, size in self._resize))
+        ]
+        c_options = ffi.new(
+            "tps_options *",
+            {
+                "warmup": round(options.warmup * rate),
+                "interval": options.interval,
+                "correlation_window": options.correlation_window,
+                "per_relation": options.per_relation,
+                "per_group": options.sampling is not None,
+            },
+        )
+        if spec.policy.handle is None:
+            bypass = bool(spec.params()["bypass"])
+            replay = lib.tps_replay_new_opt(scaled[0], bypass, c_options)
+        else:
+            cache = lib.tps_cache_new(
+                spec.policy.handle, spec.array(), max(scaled), scaled[0], seed
+            )
+            replay = lib.tps_replay_new(cache, c_options) if cache != ffi.NULL else ffi.NULL
+        if replay == ffi.NULL:
+            raise MemoryError(f"no memory to simulate {spec} with {frames} frames")
+        self._replay = ffi.gc(replay, lib.tps_replay_free)
+
+    def feed(self, position: int, chunk: Chunk, next_use: NDArray[np.uint64] | None = None) -> None:
+        """Replay a chunk whose first event is the trace's event number ``position``.
+
+        Of a sampled replay the chunk is already the sample.
+        """
+        begin = time.perf_counter()
+        start = 0
+        while self._resize and self._resize[0][0] < self._references + references(chunk):
+            at, size = self._resize.pop(0)
+            end = _row_of_reference(chunk, at - self._references)
+            self._feed_rows(position, chunk, next_use, slice(start, end))
+            lib.tps_cache_resize(lib.tps_replay_cache(self._replay), size)
+            start = end
+        self._feed_rows(position, chunk, next_use, slice(start, len(chunk)))
+        self._references += references(chunk)
+        self.seconds += time.perf_counter() - begin
+
+    def _feed_rows(
+        self, position: int, chunk: Chunk, next_use: NDArray[np.uint64] | None, part: slice
+    ) -> None:
+        if part.start == part.stop:
+            return
+        if part.start > 0 or part.stop < len(chunk):
+            chunk = rows(chunk, part)
+            next_use = None if next_use is None else next_use[part]
+        events = Events(chunk, position + part.start, next_use)
+        if not lib.tps_replay_feed(self._replay, events.pointer):
+            raise MemoryError(f"no memory to simulate {self.spec} with {self.frames} frames")
+
+    def result(self, trace: Trace, whole_references: int) -> Result:
+        """Return what was counted; ``whole_references`` is the unsampled trace's number."""
+        totals = ffi.new("tps_totals *")
+        lib.tps_replay_totals(self._replay, totals)
+        requests, misses = totals.requests, totals.misses
+        error = None
+        sampling = self.options.sampling
+        if sampling is not None:
+            requests = max(0, whole_references - self.options.warmup)
+            expected = requests * sampling.rate
+            error = self._standard_error() / expected if expected else 0.0
+            # relative to the expected, not to the actual size of the sample: SHARDS-adj
+            misses = min(requests, round(misses / sampling.rate))
+        kinds = {param.name: param for param in self.spec.policy.params}
+        params = {
+            name: kinds[name].format(value) if kinds[name].kind == "choice" else value
+            for name, value in self.spec.params().items()
+        }
+        return Result(
+            trace=trace.name,
+            policy=self.spec.policy.name,
+            params=params,
+            frames=self.frames,
+            requests=requests,
+            misses=misses,
+            hit_ratio=1 - misses / requests if requests else 0.0,
+            seconds=round(self.seconds, 6),
+            seed=self.seed,
+            refused=totals.refused,
+            correlated=totals.correlated,
+            write_backs=totals.write_backs,
+            forgotten=totals.forgotten,
+            sample_rate=sampling.rate if sampling else None,
+            error=error,
+            interval=self.options.interval,
+            series=self._series() if self.options.interval else None,
+            relations=self._relations(trace),
+        )
+
+    def _standard_error(self) -> float:
+        """Return the standard error of the sampled misses, from their scatter over groups of pages.
+
+        The sample is TPS_GROUPS random clusters of pages; the variance of
+        the sum is estimated from that between the clusters.
+        """
+        misses = np.array(
+            [self._pair(lib.tps_replay_group, i)[1] for i in range(lib.TPS_GROUPS)], dtype=float
+        )
+        return math.sqrt(len(misses) * float(misses.var(ddof=1)))
+
+    def _pair(self, function: Any, i: int) -> tuple[int, int]:
+        requests, misses = ffi.new("uint64_t *"), ffi.new("uint64_t *")
+        function(self._replay, i, requests, misses)
+        return requests[0], misses[0]
+
+    def _series(self) -> NDArray[np.float64]:
+        misses = ffi.new("uint64_t **")
+        n = lib.tps_replay_series(self._replay, misses)
+        counts = np.array(ffi.unpack(misses[0], n) if n else [], dtype=np.float64)
+        return 1 - counts / self.options.interval
+
+    def _relations(self, trace: Trace) -> tuple[RelationResult, ...]:
+        found = []
+        relation, requests, misses = (ffi.new("uint64_t *") for _ in range(3))
+        for i in range(lib.tps_replay_relations(self._replay)):
+            lib.tps_replay_relation(self._replay, i, relation, requests, misses)
+            number, fork = relation[0] >> 2, relation[0] & 3
+            name = trace.relations.get(number, str(number))
+            found.append(RelationResult(number, fork, name, requests[0], misses[0]))
+        return tuple(sorted(found, key=lambda r: (r.relation, r.fork)))
+
+
+def sampled(chunk: Chunk, options: Options) -> Chunk:
+    """Return what a replay with these options is fed of a chunk."""
+    if options.sampling is None:
+        return chunk
+    return sample(chunk, options.sampling.rate, options.sampling.seed)
+
+
+def _row_of_reference(chunk: Chunk, n: int) -> int:
+    """Return the row of the chunk's n-th reference, counted from 0."""
+    if chunk.kind is None:
+        return n
+    return int(np.flatnonzero(chunk.kind <= 1)[n])

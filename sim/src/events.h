@@ -1,0 +1,40 @@
+/*
+ * events.h
+ *	  Reading the columns of tps_events.
+ */
+#ifndef TIDEPOOL_SIM_EVENTS_H
+#define TIDEPOOL_SIM_EVENTS_H
+
+#include "tidepool/sim.h"
+
+/* Kinds of events, as in the trace format. */
+enum
+{
+	EVENT_READ,
+	EVENT_WRITE,
+	EVENT_SCAN_BEGIN,
+	EVENT_SCAN_ADVANCE,
+	EVENT_SCAN_END,
+	EVENT_FORGET
+};
+
+/* Flags of events that are the core's. */
+#define EVENT_ACCESS_FLAGS (TP_CORRELATED | TP_VACUUM | TP_SEQUENTIAL | \
+							TP_BITMAP | TP_INDEX)
+
+/* How far ahead of a reference its hash table slot is prefetched. */
+#define EVENTS_AHEAD 16
+
+static inline unsigned
+event_kind(const tps_events *events, size_t i)
+{
+	return events->kind == NULL ? EVENT_READ : events->kind[i];
+}
+
+static inline bool
+event_is_reference(const tps_events *events, size_t i)
+{
+	return event_kind(events, i) <= EVENT_WRITE;
+}
+
+#endif							/* TIDEPOOL_SIM_EVENTS_H */

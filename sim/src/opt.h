@@ -1,0 +1,42 @@
+/*
+ * opt.h
+ *	  The optimal replacement of L. A. Belady: A study of replacement
+ *	  algorithms for a virtual-storage computer. IBM Systems Journal 5(2),
+ *	  1966.
+ *
+ * Demand paging: the newcomer is always admitted, unless bypass is on.  The
+ * resident pages are in a heap, furthest next use on top.  A page that is
+ * referenced had the nearest next use of all, now, and gets a later one: it
+ * rises.  O(log frames) per reference.
+ */
+#ifndef TIDEPOOL_SIM_OPT_H
+#define TIDEPOOL_SIM_OPT_H
+
+#include "tidepool/sim.h"
+
+typedef struct opt opt;
+
+typedef enum opt_outcome
+{
+	OPT_HIT,
+	OPT_MISS,					/* admitted, perhaps in place of another */
+	OPT_REFUSED					/* a miss that bypassed the cache */
+} opt_outcome;
+
+opt		   *opt_new(uint32_t frames, bool bypass);
+void		opt_free(opt *o);
+
+/*
+ * Reference a page.  *wrote_back is set if a dirty page was evicted, and not
+ * touched otherwise.
+ */
+opt_outcome opt_reference(opt *o, uint64_t page, uint64_t next_use, bool write,
+						  bool *wrote_back);
+
+/* The page ceased to exist.  Returns whether it was resident. */
+bool		opt_forget(opt *o, uint64_t page);
+
+/* The pages from block first on of a relation and fork ceased to exist. */
+uint64_t	opt_forget_from(opt *o, uint64_t first);
+
+#endif							/* TIDEPOOL_SIM_OPT_H */

@@ -1,0 +1,349 @@
+/*
+ * replay.c
+ *	  Replay of a trace against a policy or OPT.
+ *
+ * Speed: the trace is known ahead, so the hash table slot of a reference is
+ * prefetched EVENTS_AHEAD references before it is needed, and the frame's
+ * node half as many before.  Whatever is the same for a whole run of
+ * references is decided once per run.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "events.h"
+#include "replay.h"
+
+static tps_replay *
+replay_new(tps_cache *cache, opt *o, const tps_options *options)
+{
+	tps_replay *replay = calloc(1, sizeof(*replay));
+	bool		ok = replay != NULL && tally_init(&replay->tally, options);
+
+	if (ok && cache != NULL)
+	{
+		replay->dirty = calloc(cache->capacity, 1);
+		ok = replay->dirty != NULL;
+	}
+	if (ok && options->correlation_window > 0)
+	{
+		replay->last = calloc(BACKEND_SLOTS, sizeof(*replay->last));
+		ok = replay->last != NULL;
+	}
+	if (replay != NULL)
+	{
+		replay->cache = cache;
+		replay->opt = o;
+	}
+	if (!ok)
+	{
+		if (replay != NULL)
+			tps_replay_free(replay);
+		else
+		{
+			tps_cache_free(cache);
+			opt_free(o);
+		}
+		return NULL;
+	}
+	return replay;
+}
+
+tps_replay *
+tps_replay_new(tps_cache *cache, const tps_options *options)
+{
+	return replay_new(cache, NULL, options);
+}
+
+tps_replay *
+tps_replay_new_opt(uint32_t frames, bool bypass, const tps_options *options)
+{
+	opt		   *o = opt_new(frames, bypass);
+
+	return o == NULL ? NULL : replay_new(NULL, o, options);
+}
+
+void
+tps_replay_free(tps_replay *replay)
+{
+	if (replay == NULL)
+		return;
+	tally_free(&replay->tally);
+	tps_cache_free(replay->cache);
+	opt_free(replay->opt);
+	free(replay->dirty);
+	free(replay->last);
+	free(replay);
+}
+
+tps_cache *
+tps_replay_cache(tps_replay *replay)
+{
+	return replay->cache;
+}
+
+/* ---- one reference ---- */
+
+/* Does this reference repeat the backend's previous one within the window? */
+static bool
+repeats(tps_replay *replay, const tps_events *events, size_t i, uint64_t now)
+{
+	uint32_t	backend = events->backend == NULL ? 0 : events->backend[i];
+	last_reference *last = &replay->last[backend % BACKEND_SLOTS];
+	bool		same = last->valid && last->backend == backend &&
+		last->page == events->page[i] &&
+		now - last->time <= replay->tally.options.correlation_window;
+
+	*last = (last_reference)
+	{
+		events->page[i], now, backend, true
+	};
+	return same;
+}
+
+static tp_access
+access_of(tps_replay *replay, const tps_events *events, size_t i)
+{
+	tp_access	access = {0};
+
+	access.now = events->time == NULL ? events->position + i : events->time[i];
+	if (events->backend != NULL)
+		access.backend = events->backend[i];
+	if (events->flags != NULL)
+		access.flags = events->flags[i] & EVENT_ACCESS_FLAGS;
+	if (event_kind(events, i) == EVENT_WRITE)
+		access.flags |= TP_WRITE;
+	if (replay->last != NULL && repeats(replay, events, i, access.now))
+		access.flags |= TP_CORRELATED;
+	return access;
+}
+
+static void
+load(tps_replay *replay, uint64_t page, const tp_access *access)
+{
+	tps_cache  *cache = replay->cache;
+	uint32_t	frame = tp_victim(&cache->pool, cache_page(page), NULL, NULL,
+								  access);
+
+	if (frame == TP_NONE)
+	{
+		replay->tally.totals.refused++;
+		return;
+	}
+	if (!tp_is_free(&cache->pool, frame))
+	{
+		replay->tally.totals.write_backs += replay->dirty[frame];
+		cache_evict(cache, frame, access);
+	}
+	cache_admit(cache, frame, page, access);
+	replay->dirty[frame] = (access->flags & TP_WRITE) != 0;
+}
+
+/* ---- pages cease to exist ---- */
+
+static void
+forget_frame(tps_replay *replay, uint32_t frame)
+{
+	tps_cache_forget(replay->cache, frame);
+	replay->dirty[frame] = 0;
+	replay->tally.totals.forgotten++;
+}
+
+/* count pages from first on; 0 for all from first to the end of the fork. */
+static void
+forget(tps_replay *replay, uint64_t first, uint32_t count)
+{
+	tps_cache  *cache = replay->cache;
+
+	if (replay->opt != NULL && count == 0)
+		replay->tally.totals.forgotten += opt_forget_from(replay->opt, first);
+	for (uint64_t page = first; page - first < count; page++)
+		if (replay->opt != NULL)
+			replay->tally.totals.forgotten += opt_forget(replay->opt, page);
+		else
+		{
+			uint32_t	frame = pagetable_find(&cache->table, page);
+
+			if (frame != TP_NONE)
+				forget_frame(replay, frame);
+		}
+	if (cache != NULL && count == 0)
+		for (uint32_t frame = 0; frame < cache->capacity; frame++)
+			if (!tp_is_free(&cache->pool, frame))
+			{
+				uint64_t	page = cache_page_of(cache, frame);
+
+				if (page >> 32 == first >> 32 && page >= first)
+					forget_frame(replay, frame);
+			}
+}
+
+/* ---- runs of references ---- */
+
+/*
+ * References from to below to, against the policy.  Returns the misses.
+ * detail: each must be told to the tally; *ok is cleared if that fails.
+ */
+static inline uint64_t
+run_policy(tps_replay *replay, const tps_events *events, size_t from, size_t to,
+		   bool plain, bool detail, bool *ok)
+{
+	tps_cache  *cache = replay->cache;
+	const tp_pool *pool = &cache->pool;
+	const pagetable *table = &cache->table;
+	uint64_t	misses = 0;
+	tp_access	access = {0};
+
+	for (size_t i = from; i < to; i++)
+	{
+		uint64_t	page = events->page[i];
+		uint32_t	frame;
+
+		if (i + EVENTS_AHEAD < events->n)
+		{
+			const pagetable_slot *near = &table->slots[
+													   pagetable_home(table, events->page[i + EVENTS_AHEAD / 2])];
+
+			__builtin_prefetch(&table->slots[
+											 pagetable_home(table, events->page[i + EVENTS_AHEAD])]);
+			if (near->frame != TP_NONE)
+				__builtin_prefetch(&pool->nodes[near->frame]);
+		}
+		if (plain)
+			access.now = events->position + i;
+		else
+			access = access_of(replay, events, i);
+		frame = pagetable_find(table, page);
+		if (frame != TP_NONE)
+		{
+			tp_hit(pool, frame, &access);
+			if (!plain)
+			{
+				replay->dirty[frame] |= (access.flags & TP_WRITE) != 0;
+				replay->tally.totals.correlated +=
+					(access.flags & TP_CORRELATED) != 0;
+			}
+		}
+		else
+		{
+			misses++;
+			load(replay, page, &access);
+		}
+		if (detail && !tally_detail(&replay->tally, page, frame == TP_NONE))
+			*ok = false;
+	}
+	return misses;
+}
+
+static uint64_t
+run_opt(tps_replay *replay, const tps_events *events, size_t from, size_t to,
+		bool *ok)
+{
+	uint64_t	misses = 0;
+
+	for (size_t i = from; i < to; i++)
+	{
+		bool		wrote_back = false;
+		opt_outcome outcome = opt_reference(replay->opt, events->page[i],
+											events->next_use[i],
+											event_kind(events, i) == EVENT_WRITE,
+											&wrote_back);
+
+		misses += outcome != OPT_HIT;
+		replay->tally.totals.refused += outcome == OPT_REFUSED;
+		replay->tally.totals.write_backs += wrote_back;
+		if (replay->tally.detailed &&
+			!tally_detail(&replay->tally, events->page[i], outcome != OPT_HIT))
+			*ok = false;
+	}
+	return misses;
+}
+
+/* References from to below to; each variant of the loop is compiled apart. */
+static bool
+run(tps_replay *replay, const tps_events *events, size_t from, size_t to)
+{
+	bool		ok = true;
+	bool		plain = events->kind == NULL && events->flags == NULL &&
+		events->time == NULL && events->backend == NULL && replay->last == NULL;
+	uint64_t	misses;
+
+	if (replay->opt != NULL)
+		misses = run_opt(replay, events, from, to, &ok);
+	else if (replay->tally.detailed)
+		misses = run_policy(replay, events, from, to, false, true, &ok);
+	else if (plain)
+		misses = run_policy(replay, events, from, to, true, false, &ok);
+	else
+		misses = run_policy(replay, events, from, to, false, false, &ok);
+	return tally_run(&replay->tally, to - from, misses) && ok;
+}
+
+bool
+tps_replay_feed(tps_replay *replay, const tps_events *events)
+{
+	size_t		i = 0;
+
+	while (i < events->n)
+	{
+		size_t		end = i;
+
+		while (end < events->n && event_is_reference(events, end))
+			end = events->kind == NULL ? events->n : end + 1;
+		while (i < end)
+		{
+			size_t		n = tally_run_length(&replay->tally, end - i);
+
+			if (!run(replay, events, i, i + n))
+				return false;
+			i += n;
+		}
+		if (i < events->n)
+		{
+			if (event_kind(events, i) == EVENT_FORGET)
+				forget(replay, events->page[i],
+					   events->count == NULL ? 0 : events->count[i]);
+			i++;
+		}
+	}
+	return true;
+}
+
+/* ---- results ---- */
+
+void
+tps_replay_totals(const tps_replay *replay, tps_totals *totals)
+{
+	*totals = replay->tally.totals;
+	if (replay->tally.warmup_left > 0)
+		memset(totals, 0, sizeof(*totals));
+}
+
+size_t
+tps_replay_series(const tps_replay *replay, const uint64_t **misses)
+{
+	*misses = replay->tally.series;
+	return replay->tally.series_count;
+}
+
+size_t
+tps_replay_relations(const tps_replay *replay)
+{
+	return replay->tally.relation_count;
+}
+
+void
+tps_replay_relation(const tps_replay *replay, size_t i, uint64_t *relation,
+					uint64_t *requests, uint64_t *misses)
+{
+	*relation = replay->tally.relations[i].key;
+	*requests = replay->tally.relations[i].requests;
+	*misses = replay->tally.relations[i].misses;
+}
+
+void
+tps_replay_group(const tps_replay *replay, size_t i, uint64_t *requests,
+				 uint64_t *misses)
+{
+	*requests = replay->tally.groups[i].requests;
+	*misses = replay->tally.groups[i].misses;
+}

@@ -1,0 +1,140 @@
+/*
+ * tally.c
+ *	  See tally.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tally.h"
+
+bool
+tally_init(tally *t, const tps_options *options)
+{
+	memset(t, 0, sizeof(*t));
+	t->options = *options;
+	t->warmup_left = options->warmup;
+	t->interval_left = options->interval;
+	t->detailed = options->per_relation || options->per_group;
+	return pagemap_init(&t->relation_index);
+}
+
+void
+tally_free(tally *t)
+{
+	free(t->series);
+	free(t->relations);
+	pagemap_free(&t->relation_index);
+}
+
+size_t
+tally_run_length(const tally *t, size_t n)
+{
+	if (t->warmup_left > 0 && n > t->warmup_left)
+		n = (size_t) t->warmup_left;
+	if (t->options.interval > 0 && n > t->interval_left)
+		n = (size_t) t->interval_left;
+	return n;
+}
+
+/* Counting begins: what the warm-up left in the sums goes. */
+static void
+end_warmup(tally *t)
+{
+	memset(&t->totals, 0, sizeof(t->totals));
+	for (size_t i = 0; i < t->relation_count; i++)
+		t->relations[i].requests = t->relations[i].misses = 0;
+	memset(t->groups, 0, sizeof(t->groups));
+}
+
+static bool
+end_interval(tally *t)
+{
+	if (t->series_count == t->series_room)
+	{
+		size_t		room = t->series_room == 0 ? 256 : 2 * t->series_room;
+		uint64_t   *series = realloc(t->series, room * sizeof(*series));
+
+		if (series == NULL)
+			return false;
+		t->series = series;
+		t->series_room = room;
+	}
+	t->series[t->series_count++] = t->interval_misses;
+	t->interval_misses = 0;
+	t->interval_left = t->options.interval;
+	return true;
+}
+
+bool
+tally_run(tally *t, size_t references, uint64_t misses)
+{
+	t->totals.requests += references;
+	t->totals.misses += misses;
+	if (t->warmup_left > 0 && (t->warmup_left -= references) == 0)
+		end_warmup(t);
+	if (t->options.interval > 0)
+	{
+		t->interval_misses += misses;
+		if ((t->interval_left -= references) == 0)
+			return end_interval(t);
+	}
+	return true;
+}
+
+static count_pair *
+relation_of(tally *t, uint64_t relation)
+{
+	uint64_t   *index;
+
+	if (t->last != NULL && t->last->key == relation)
+		return t->last;
+	if (!pagemap_reserve(&t->relation_index))
+		return NULL;
+	index = pagemap_at(&t->relation_index, relation);
+	if (*index == PAGEMAP_ABSENT)
+	{
+		if (t->relation_count == t->relation_room)
+		{
+			size_t		room = t->relation_room == 0 ? 16 : 2 * t->relation_room;
+			count_pair *relations = realloc(t->relations,
+											room * sizeof(*relations));
+
+			if (relations == NULL)
+			{
+				*index = 0;		/* the slot must not stay half made */
+				return NULL;
+			}
+			t->relations = relations;
+			t->relation_room = room;
+		}
+		*index = t->relation_count;
+		t->relations[t->relation_count++] = (count_pair)
+		{
+			relation, 0, 0
+		};
+	}
+	return t->last = &t->relations[*index];
+}
+
+bool
+tally_detail(tally *t, uint64_t page, bool miss)
+{
+	if (t->options.per_relation)
+	{
+		count_pair *relation = relation_of(t, page >> 32);
+
+		if (relation == NULL)
+			return false;
+		relation->requests++;
+		relation->misses += miss;
+	}
+	if (t->options.per_group)
+	{
+		/* bits of the hash that the sampling threshold does not look at */
+		count_pair *group = &t->groups[tp_mix64(page) % TPS_GROUPS];
+
+		group->requests++;
+		group->misses += miss;
+	}
+	return true;
+}
