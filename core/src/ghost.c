@@ -43,19 +43,11 @@ unlink_ghost(const tp_pool *pool, uint32_t slot)
 
 /* ---- hash chains ---- */
 
-static uint32_t *
-bucket_of(const tp_pool *pool, uint64_t key)
-{
-	uint32_t	bucket = tp_ghost_bucket(key, pool->header->frames);
-
-	return &pool->buckets[pool->members[bucket]];
-}
-
 /* The index that points at slot in its chain. */
 static uint32_t *
 pointer_to(const tp_pool *pool, uint32_t slot)
 {
-	uint32_t   *p = bucket_of(pool, pool->ghosts[slot].key);
+	uint32_t   *p = tp_ghost_chain_of(pool, pool->ghosts[slot].key);
 
 	while (*p != slot)
 		p = &pool->ghosts[*p].chain;
@@ -76,7 +68,7 @@ tp_ghost_push(const tp_pool *pool, unsigned list, uint32_t frame)
 	});
 	ghost->small[0] = ghost->small[1] = ghost->small[2] = 0;
 	ghost->value = 0;
-	bucket = bucket_of(pool, ghost->key);
+	bucket = tp_ghost_chain_of(pool, ghost->key);
 	ghost->chain = *bucket;
 	*bucket = slot;
 	link_head(pool, list, slot);

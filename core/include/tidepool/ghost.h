@@ -37,16 +37,24 @@ tp_ghost_bucket(uint64_t key, uint32_t n)
 	return i < n ? i : h & (level - 1);
 }
 
+/* The head of the chain that a key's ghost is on; the pool has frames. */
+static inline uint32_t *
+tp_ghost_chain_of(const tp_pool *pool, uint64_t key)
+{
+	uint32_t	bucket = tp_ghost_bucket(key, pool->header->frames);
+
+	return &pool->buckets[pool->members[bucket]];
+}
+
 /* The slot of the ghost with this key, or TP_NONE. */
 static inline uint32_t
 tp_ghost_find(const tp_pool *pool, uint64_t key)
 {
-	tp_header  *header = pool->header;
 	uint32_t	slot;
 
-	if (header->ghost_count == 0)
+	if (pool->header->ghost_count == 0)
 		return TP_NONE;
-	slot = pool->buckets[pool->members[tp_ghost_bucket(key, header->frames)]];
+	slot = *tp_ghost_chain_of(pool, key);
 	while (slot != TP_NONE && pool->ghosts[slot].key != key)
 		slot = pool->ghosts[slot].chain;
 	return slot;

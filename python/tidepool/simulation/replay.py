@@ -189,10 +189,15 @@ class Replay:
         if not lib.tps_replay_feed(self._replay, events.pointer):
             raise MemoryError(f"no memory to simulate {self.spec} with {self.frames} frames")
 
-    def result(self, trace: Trace, whole_references: int) -> Result:
-        """Return what was counted; ``whole_references`` is the unsampled trace's number."""
+    def totals(self) -> Any:
+        """Return the sums so far: a tps_totals (sim/include/tidepool/sim.h)."""
         totals = ffi.new("tps_totals *")
         lib.tps_replay_totals(self._replay, totals)
+        return totals
+
+    def result(self, trace: Trace, whole_references: int) -> Result:
+        """Return what was counted; ``whole_references`` is the unsampled trace's number."""
+        totals = self.totals()
         requests, misses = totals.requests, totals.misses
         error = None
         sampling = self.options.sampling

@@ -1,0 +1,79 @@
+# Tidepool.  "make help" lists the targets.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := build/stamps
+
+# what the installed command is made from
+SOURCES := $(shell find core sim python -type f -not -path '*/tests/*' -not -name '*.pyc') \
+	meson.build meson.options pyproject.toml VERSION
+
+.DEFAULT_GOAL := install
+.PHONY: install help demo test test-c test-python test-long lint format fuzz bench clean
+
+help: ## list the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---- installation ----
+
+install: $(STAMPS)/installed ## build and install the tidepool command into .venv (the default)
+
+$(STAMPS)/venv: pyproject.toml scripts/system-packages
+	@mkdir -p $(STAMPS)
+	scripts/system-packages build
+	python3 -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/pip install --quiet --group build
+	@touch $@
+
+$(STAMPS)/installed: $(STAMPS)/venv $(SOURCES)
+	$(BIN)/pip install --quiet --no-build-isolation '.[cluster]'
+	@touch $@
+	@echo "installed: $(BIN)/tidepool"
+
+$(STAMPS)/dev: $(STAMPS)/venv
+	scripts/system-packages test
+	$(BIN)/pip install --quiet --group dev
+	@touch $@
+
+# ---- use ----
+
+demo: $(STAMPS)/installed ## simulate a database-like mix under all policies: table and pictures in demo-out/
+	$(BIN)/python -m tidepool.demo demo-out
+
+# ---- tests ----
+
+test: test-c test-python ## all tests that a developer runs (about five minutes)
+
+# with AddressSanitizer and UndefinedBehaviorSanitizer
+build/sanitized/build.ninja: $(STAMPS)/dev
+	$(BIN)/meson setup --wipe build/sanitized -Dpython=false -Dunit_tests=enabled \
+		-Dbuildtype=debugoptimized -Db_ndebug=false -Db_sanitize=address,undefined >/dev/null
+
+test-c: build/sanitized/build.ninja ## unit tests in C and bounded fuzzing, under sanitizers
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson test -C build/sanitized --print-errorlogs
+
+test-python: $(STAMPS)/installed $(STAMPS)/dev ## policies against models, simulator, traces, command
+	$(BIN)/pytest -q -n 2
+
+test-long: $(STAMPS)/installed $(STAMPS)/dev ## the same with many more random cases
+	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q -n 2
+
+lint: $(STAMPS)/installed $(STAMPS)/dev ## formatting, lint, types
+	scripts/system-packages lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	scripts/indent --check
+
+format: $(STAMPS)/dev ## format C and Python
+	scripts/system-packages lint
+	$(BIN)/ruff check --fix --exit-zero .
+	$(BIN)/ruff format .
+	scripts/indent
+
+bench: $(STAMPS)/installed $(STAMPS)/dev ## run the benchmarks; tables here, CSV and pictures in bench/out/
+	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done
+
+clean: ## remove everything that was built
+	rm -rf $(VENV) build demo-out bench/out
