@@ -13,6 +13,7 @@
 	X(tp_policy_lru) \
 	X(tp_policy_mru) \
 	X(tp_policy_random) \
+	X(tp_policy_2q) \
 	X(tp_policy_arc)
 
 #endif							/* TIDEPOOL_POLICIES_H */
