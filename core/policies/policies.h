@@ -14,6 +14,7 @@
 	X(tp_policy_mru) \
 	X(tp_policy_random) \
 	X(tp_policy_2q) \
+	X(tp_policy_mq) \
 	X(tp_policy_arc)
 
 #endif							/* TIDEPOOL_POLICIES_H */
