@@ -9,7 +9,12 @@
 
 #define TP_ALL_POLICIES(X) \
 	X(tp_policy_clock) \
+	X(tp_policy_fifo) \
 	X(tp_policy_lru) \
+	X(tp_policy_mru) \
+	X(tp_policy_random) \
+	X(tp_policy_2q) \
+	X(tp_policy_mq) \
 	X(tp_policy_arc)
 
 #endif							/* TIDEPOOL_POLICIES_H */

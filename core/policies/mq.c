@@ -1,0 +1,383 @@
+/*
+ * mq.c
+ *	  Multi-queue.
+ *
+ * Source: Y. Zhou, J. F. Philbin, K. Li: The multi-queue replacement
+ * algorithm for second level buffer caches. USENIX Annual Technical
+ * Conference 2001.
+ *
+ * Where this differs from the paper:
+ *	1. Frequencies stop at 2^(queues - 1), from where on a page's queue is the
+ *	   highest whatever its frequency: no decision changes, and a byte will
+ *	   do.
+ *	2. The paper notes for each block when it expires.  Here it is the time at
+ *	   which the block entered its queue, and it expires when that is more
+ *	   than lifetime ago: the same as long as lifetime is constant, and when
+ *	   lifetime follows c, queues stay ordered by expiry.
+ *	3. lifetime is a number or c.  The paper's best is the peak temporal
+ *	   distance, the one above c that most references have; to estimate it
+ *	   takes another time stamp per frame and per ghost, and a histogram.
+ *	4. The look at the tails of all queues at each reference is left out while
+ *	   it is certain that none has expired (`oldest`).  Changes no state.
+ *	5. If no page of the lowest queue is usable, the next queue up is tried.
+ *	6. A page loaded by VACUUM or by a correlated reference begins at
+ *	   frequency 1 even when it is remembered, and is not a reference that
+ *	   time counts.
+ *	7. When c changes so do lifetime (if it follows c) and Qout's bound; when
+ *	   c shrinks Qout is trimmed at once.
+ * The defaults of queues and qout are the paper's.
+ *
+ * Definition (c frames; L = lifetime, or c if that is 0; the paper inserts at
+ * the tail and evicts at the head, here it is the other way round):
+ *	Qk		resident pages, most recently inserted at the head; k below queues.
+ *	Qout	ghosts, newest at the head, each with a frequency; at most
+ *			floor(qout * c).
+ *	count	the page's frequency f, 1 .. 2^(queues - 1).
+ *	time	promoting references so far.
+ *	Each frame also notes `entered`, the time at which it was put on its queue.
+ *	hit		1. f + 1, unless it is 2^(queues - 1); 2. to the head of
+ *			Q(floor(log2 f)), entered = time; 3. adjust.
+ *	adjust	1. time + 1; 2. for k = 1, 2, .. queues - 1: if Qk's tail is there
+ *			and time - entered > L, it goes to the head of Q(k - 1), entered =
+ *			time.  (One frame per queue.)
+ *	victim	for k = 0, 1, ..: the first usable frame from Qk's tail.
+ *	evict	if floor(qout * c) > 0: drop Qout's tail while |Qout| >=
+ *			floor(qout * c); then a ghost with f to Qout's head.
+ *	admit	promoting: 1. f = the frequency in the page's ghost, 0 if it has
+ *			none; 2. drop that ghost; 3. as hit.  Not promoting: drop the
+ *			ghost; f = 1; to Q0's head, entered = time; no adjust.
+ *	forget	off its queue.
+ *	join	L follows c.
+ *	leave	likewise; then drop Qout's tail while |Qout| > floor(qout * c).
+ *	coldest	Q0, Q1, .. each from tail to head.
+ *
+ * Costs: every hit moves a node, so hits need the pool's lock; a page that
+ * was popular takes queues - 1 lifetimes to sink; many ghosts.
+ * Benefits: tells often used pages from seldom used ones even when all of
+ * them return only after long times, as below another cache.
+ * Memory: 8 bytes a frame; qout (4) ghosts per frame.
+ */
+#include "tidepool/pool.h"
+
+#define MAX_QUEUES 8
+
+enum
+{
+	Q0 = 1						/* Qk is list Q0 + k */
+};
+
+enum
+{
+	QOUT = 1					/* ghosts; small[0] = frequency */
+};
+
+enum
+{
+	PARAM_QUEUES,
+	PARAM_LIFETIME,
+	PARAM_QOUT
+};
+
+typedef struct mq_state
+{
+	uint64_t	time;			/* promoting references so far */
+	uint64_t	lifetime;		/* longest stay in a queue above Q0 */
+	uint64_t	oldest;			/* no frame entered Q1 or above before this */
+	uint32_t	queues;			/* number of queues in use */
+} mq_state;
+
+/* The time at which this frame was put on its queue. */
+static uint64_t *
+entered(const tp_pool *pool, uint32_t frame)
+{
+	return tp_extra(pool, frame);
+}
+
+static uint32_t
+tail_of(const tp_pool *pool, unsigned list)
+{
+	return tp_list_of(pool, list)->tail;
+}
+
+static uint8_t
+max_frequency(const tp_pool *pool)
+{
+	return (uint8_t) (1u << (tp_state(pool, mq_state)->queues - 1));
+}
+
+/* QueueNum of the paper, as a list. */
+static unsigned
+queue_of(uint8_t frequency)
+{
+	return Q0 + 31 - (unsigned) __builtin_clz(frequency);
+}
+
+static uint32_t
+qout_bound(const tp_pool *pool)
+{
+	return (uint32_t) (pool->header->params[PARAM_QOUT] *
+					   pool->header->frames);
+}
+
+static void
+set_lifetime(const tp_pool *pool)
+{
+	uint64_t	given = (uint64_t) pool->header->params[PARAM_LIFETIME];
+
+	tp_state(pool, mq_state)->lifetime = given > 0 ? given :
+		pool->header->frames;
+}
+
+static void
+mq_init(const tp_pool *pool)
+{
+	tp_state(pool, mq_state)->queues =
+		(uint32_t) pool->header->params[PARAM_QUEUES];
+	set_lifetime(pool);
+}
+
+/* The second half of the paper's Adjust.  Makes `oldest` exact. */
+static void
+sink_expired(const tp_pool *pool)
+{
+	mq_state   *state = tp_state(pool, mq_state);
+	uint64_t	oldest = state->time;
+
+	for (unsigned list = Q0 + 1; list < Q0 + state->queues; list++)
+	{
+		uint32_t	frame = tail_of(pool, list);
+
+		if (frame != TP_NONE &&
+			state->time - *entered(pool, frame) > state->lifetime)
+		{
+			tp_list_move_head(pool, list - 1, frame);
+			*entered(pool, frame) = state->time;
+			frame = tail_of(pool, list);
+		}
+		if (frame != TP_NONE && *entered(pool, frame) < oldest)
+			oldest = *entered(pool, frame);
+	}
+	state->oldest = oldest;
+}
+
+/* Adjust of the paper. */
+static void
+adjust(const tp_pool *pool)
+{
+	mq_state   *state = tp_state(pool, mq_state);
+
+	state->time++;
+	if (state->time - state->oldest > state->lifetime)
+		sink_expired(pool);
+}
+
+/* The frequency after one more reference. */
+static uint8_t
+raised(const tp_pool *pool, uint8_t frequency)
+{
+	return frequency < max_frequency(pool) ? frequency + 1 : frequency;
+}
+
+static void
+mq_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	tp_node    *node = &pool->nodes[frame];
+
+	(void) access;
+	node->count = raised(pool, node->count);
+	tp_list_move_head(pool, queue_of(node->count), frame);
+	*entered(pool, frame) = tp_state(pool, mq_state)->time;
+	adjust(pool);
+}
+
+/* EvictBlock of the paper, first half. */
+static uint32_t
+mq_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
+		  const tp_access *access)
+{
+	unsigned	end = Q0 + tp_state(pool, mq_state)->queues;
+	uint32_t	frame = TP_NONE;
+
+	(void) incoming;
+	(void) access;
+	for (unsigned list = Q0; list < end && frame == TP_NONE; list++)
+		frame = tp_list_usable_tail(pool, list, usable, arg);
+	return frame;
+}
+
+static void
+mq_trim_ghosts(const tp_pool *pool, uint32_t limit)
+{
+	while (pool->header->ghost_count > limit)
+		tp_ghost_drop_tail(pool, QOUT);
+}
+
+static void
+mq_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	tp_node    *node = &pool->nodes[frame];
+	uint32_t	ghost = tp_ghost_of_node(pool, frame);
+
+	node->count = 0;
+	if (ghost != TP_NONE)
+	{
+		if (tp_promotes(access))
+			node->count = pool->ghosts[ghost].small[0];
+		tp_ghost_remove(pool, ghost);
+	}
+	node->count = raised(pool, node->count);
+	tp_list_push_head(pool, queue_of(node->count), frame);
+	*entered(pool, frame) = tp_state(pool, mq_state)->time;
+	if (tp_promotes(access))
+		adjust(pool);
+}
+
+/* EvictBlock of the paper, second half. */
+static void
+mq_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	tp_node    *node = &pool->nodes[frame];
+	uint32_t	bound = qout_bound(pool);
+
+	(void) access;
+	tp_list_remove(pool, frame);
+	if (bound > 0)
+	{
+		/* a bound never exceeds the slots, so one is free now */
+		mq_trim_ghosts(pool, bound - 1);
+		pool->ghosts[tp_ghost_push(pool, QOUT, frame)].small[0] = node->count;
+	}
+	node->count = 0;
+}
+
+static void
+mq_forget(const tp_pool *pool, uint32_t frame)
+{
+	tp_list_remove(pool, frame);
+	pool->nodes[frame].count = 0;
+}
+
+static void
+mq_join(const tp_pool *pool, uint32_t frame)
+{
+	(void) frame;
+	set_lifetime(pool);
+}
+
+static void
+mq_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
+{
+	(void) frame;
+	(void) slot;
+	set_lifetime(pool);
+	mq_trim_ghosts(pool, qout_bound(pool));
+}
+
+static uint32_t
+mq_coldest(const tp_pool *pool, tp_cursor *cursor)
+{
+	static const uint8_t order[MAX_QUEUES] = {
+		Q0, Q0 + 1, Q0 + 2, Q0 + 3, Q0 + 4, Q0 + 5, Q0 + 6, Q0 + 7
+	};
+
+	return tp_coldest_lists(pool, cursor, order, MAX_QUEUES);
+}
+
+static int
+check_queue(const tp_pool *pool, unsigned list, tp_report report, void *arg)
+{
+	mq_state   *state = tp_state(pool, mq_state);
+	uint64_t	last = list == Q0 ? 0 : state->oldest;
+	int			bad = 0;
+
+	for (uint32_t frame = tail_of(pool, list); frame != TP_NONE;
+		 frame = pool->nodes[frame].prev)
+	{
+		uint8_t		frequency = pool->nodes[frame].count;
+
+		bad += tp_expect(frequency >= 1 && frequency <= max_frequency(pool),
+						 "frequency out of range", frame, report, arg);
+		bad += tp_expect(frequency >= 1u << (list - Q0),
+						 "frequency too low for the queue", frame, report, arg);
+		bad += tp_expect(*entered(pool, frame) >= last,
+						 "queue is not ordered by time of entry", frame, report, arg);
+		bad += tp_expect(*entered(pool, frame) <= state->time,
+						 "entered in the future", frame, report, arg);
+		last = *entered(pool, frame);
+	}
+	return bad;
+}
+
+static int
+mq_check(const tp_pool *pool, tp_report report, void *arg)
+{
+	tp_header  *header = pool->header;
+	int			bad = 0;
+
+	for (unsigned list = Q0; list < Q0 + MAX_QUEUES; list++)
+		bad += check_queue(pool, list, report, arg);
+	bad += tp_expect(header->ghost_count <= qout_bound(pool),
+					 "Qout exceeds its bound", header->ghost_count, report, arg);
+	for (uint32_t slot = tp_ghost_list_of(pool, QOUT)->head; slot != TP_NONE;
+		 slot = pool->ghosts[slot].next)
+		bad += tp_expect(pool->ghosts[slot].small[0] >= 1 &&
+						 pool->ghosts[slot].small[0] <= max_frequency(pool),
+						 "ghost's frequency out of range", slot, report, arg);
+	return bad;
+}
+
+static double
+mq_ghosts(const double *params)
+{
+	return params[PARAM_QOUT];
+}
+
+static const tp_param mq_params[] = {
+	[PARAM_QUEUES] = {
+		.name = "queues", .type = TP_PARAM_INTEGER,
+		.default_value = MAX_QUEUES, .min = 1, .max = MAX_QUEUES,
+		.help = "number of queues"
+	},
+	[PARAM_LIFETIME] = {
+		.name = "lifetime", .type = TP_PARAM_INTEGER,
+		.default_value = 0, .min = 0, .max = UINT32_MAX,
+		.help = "references that a page stays in a queue without being used; "
+		"0 for as many as there are frames"
+	},
+	[PARAM_QOUT] = {
+		.name = "qout", .type = TP_PARAM_FRACTION,
+		.default_value = 4, .min = 0, .max = 16,
+		.help = "evicted pages to remember, as a share of the frames"
+	},
+	{0}
+};
+
+static const tp_field mq_fields[] = {
+	{"time", TP_FIELD_U64, offsetof(mq_state, time)},
+	{"lifetime", TP_FIELD_U64, offsetof(mq_state, lifetime)},
+	{0}
+};
+
+const tp_policy tp_policy_mq = {
+	.name = "mq",
+	.title = "multi-queue",
+	.source = "Zhou, Philbin, Li, USENIX 2001",
+	.state_size = sizeof(mq_state),
+	.extra_size = sizeof(uint64_t),
+	.params = mq_params,
+	.fields = mq_fields,
+	.lists = {"Q0", "Q1", "Q2", "Q3", "Q4", "Q5", "Q6", "Q7"},
+	.ghost_lists = {"Qout"},
+	.ghosts = mq_ghosts,
+	.init = mq_init,
+	.join = mq_join,
+	.leave = mq_leave,
+	.hit = mq_hit,
+	.victim = mq_victim,
+	.evict = mq_evict,
+	.admit = mq_admit,
+	.forget = mq_forget,
+	.coldest = mq_coldest,
+	.trim_ghosts = mq_trim_ghosts,
+	.check = mq_check,
+};

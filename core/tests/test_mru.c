@@ -1,0 +1,123 @@
+/*
+ * test_mru.c
+ *	  Literal states of most recently used after short sequences.
+ */
+#include "fixture.h"
+
+static void
+hits_move_to_the_head(void **unused)
+{
+	(void) unused;
+	expect_state("mru", NULL, 3, "1 2 3 1", "recent: 1 3 2");
+}
+
+static void
+most_recent_goes_first(void **unused)
+{
+	(void) unused;
+	expect_state("mru", NULL, 3, "1 2 3 1 4", "recent: 4 3 2");
+}
+
+/* On a loop over n + 1 pages MRU misses one reference in n, LRU all. */
+static void
+loops_stay_resident(void **unused)
+{
+	fixture    *f = fixture_new("mru", NULL, 3);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 1 2 3 4 1 2 3 4");
+	fixture_expect(f, "recent: 4 3 2");
+	assert_int_equal(f->misses, 6);
+	fixture_free(f);
+}
+
+static void
+unusable_frames_are_passed_over(void **unused)
+{
+	(void) unused;
+	expect_state("mru", NULL, 3, "1 2 3 !3 !2 4 ?2 !4 5", "recent: 5 4 3");
+}
+
+static void
+any_frame_is_usable_without_a_function(void **unused)
+{
+	fixture    *f = fixture_new("mru", NULL, 3);
+	tp_access	access = {0};
+
+	(void) unused;
+	fixture_run(f, "1 2 3");
+	assert_int_equal(tp_victim(&f->pool, (tp_page) {
+		0, 4
+	}, NULL, NULL, &access), 2);
+	fixture_free(f);
+}
+
+static void
+no_usable_frame_is_no_victim(void **unused)
+{
+	fixture    *f = fixture_new("mru", NULL, 2);
+
+	(void) unused;
+	fixture_run(f, "1 2 !1 !2 3");
+	assert_int_equal(f->refused, 1);
+	fixture_expect(f, "recent: 2 1");
+	fixture_free(f);
+}
+
+static void
+forget_frees_the_frame(void **unused)
+{
+	(void) unused;
+	expect_state("mru", NULL, 3, "1 2 3 -2 4", "recent: 4 3 1");
+}
+
+static void
+vacuum_and_repetition_do_not_promote(void **unused)
+{
+	(void) unused;
+	expect_state("mru", NULL, 3, "1 2 1v 1c 3v", "recent: 3 2 1");
+}
+
+static void
+frames_join_and_leave(void **unused)
+{
+	fixture    *f = fixture_new("mru", NULL, 3);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 /");
+	fixture_expect(f, "recent: 2 1");
+	fixture_run(f, "+ 4 5");
+	fixture_expect(f, "recent: 5 2 1");
+	fixture_free(f);
+}
+
+static void
+coldest_names_the_next_victims(void **unused)
+{
+	fixture    *f = fixture_new("mru", NULL, 3);
+
+	(void) unused;
+	fixture_expect_coldest(f, "");
+	fixture_run(f, "1 2 3 1");
+	fixture_expect_coldest(f, "1 3 2");
+	fixture_free(f);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hits_move_to_the_head),
+		cmocka_unit_test(most_recent_goes_first),
+		cmocka_unit_test(loops_stay_resident),
+		cmocka_unit_test(unusable_frames_are_passed_over),
+		cmocka_unit_test(any_frame_is_usable_without_a_function),
+		cmocka_unit_test(no_usable_frame_is_no_victim),
+		cmocka_unit_test(forget_frees_the_frame),
+		cmocka_unit_test(vacuum_and_repetition_do_not_promote),
+		cmocka_unit_test(frames_join_and_leave),
+		cmocka_unit_test(coldest_names_the_next_victims),
+	};
+
+	return cmocka_run_group_tests_name("mru", tests, NULL, NULL);
+}
