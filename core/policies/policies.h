@@ -10,6 +10,10 @@
 #define TP_ALL_POLICIES(X) \
 	X(tp_policy_clock) \
 	X(tp_policy_lru) \
-	X(tp_policy_arc)
+	X(tp_policy_arc) \
+	X(tp_policy_osic) \
+	X(tp_policy_keep) \
+	X(tp_policy_recycle) \
+	X(tp_policy_jam)
 
 #endif							/* TIDEPOOL_POLICIES_H */
