@@ -11,7 +11,10 @@
 	X(tp_policy_clock) \
 	X(tp_policy_lru) \
 	X(tp_policy_arc) \
+	X(tp_policy_car) \
 	X(tp_policy_osic) \
+	X(tp_policy_sieve) \
+	X(tp_policy_s3fifo) \
 	X(tp_policy_keep) \
 	X(tp_policy_recycle) \
 	X(tp_policy_jam)
