@@ -17,17 +17,17 @@
  * Where it differs from PostgreSQL: only in that the hand moves under the
  * pool's lock.
  *
+ * Definition: usage_ring.h.  The sweep is over all members and lowers a count
+ * by one.  leave: a hand beyond the last member goes to 0.  coldest: pages at
+ * 0, at 1, ... in turn, each in the order of members from the hand on: as the
+ * hand would take them if there were no more hits.
+ *
  * Costs: a sweep may pass max_usage times over all frames; a new page counts
  * as much as one that was referenced once more.
  * Benefits: a hit is one relaxed store on the page's own frame.
  * Memory: nothing beside the node; no ghosts.
  */
-#include "tidepool/pool.h"
-
-enum
-{
-	RING = 1					/* resident pages; count = usage count */
-};
+#include "usage_ring.h"
 
 enum
 {
@@ -35,122 +35,46 @@ enum
 	PARAM_INITIAL
 };
 
-typedef struct clock_state
+static void
+clock_init(const tp_pool *pool)
 {
-	uint32_t	hand;			/* index in members of the next frame to look
-								 * at; below frames, or 0 */
-} clock_state;
+	usage_ring *state = tp_state(pool, usage_ring);
 
-static uint8_t
-max_usage(const tp_pool *pool)
-{
-	return (uint8_t) pool->header->params[PARAM_MAX_USAGE];
+	state->max_usage = (uint8_t) pool->header->params[PARAM_MAX_USAGE];
+	state->initial = (uint8_t) pool->header->params[PARAM_INITIAL];
 }
 
-static void
-clock_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+static uint8_t
+one_less(uint8_t usage)
 {
-	uint8_t    *usage = &pool->nodes[frame].count;
-	uint8_t		seen = __atomic_load_n(usage, __ATOMIC_RELAXED);
-
-	/* VACUUM makes a page referenced, never more than once */
-	uint8_t		limit = (access->flags & TP_VACUUM) ? 1 : max_usage(pool);
-
-	if (seen < limit)
-		__atomic_store_n(usage, (uint8_t) (seen + 1), __ATOMIC_RELAXED);
+	return (uint8_t) (usage - 1);
 }
 
 static uint32_t
 clock_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			 void *arg, const tp_access *access)
 {
-	clock_state *state = tp_state(pool, clock_state);
-	uint32_t	n = pool->header->frames;
-	uint32_t	tries = n;		/* frames to look at before giving up; a usage
-								 * count lowered is progress and renews them */
+	usage_ring *state = tp_state(pool, usage_ring);
 
 	(void) incoming;
 	(void) access;
-	while (tries-- > 0)
-	{
-		uint32_t	frame = pool->members[state->hand];
-		tp_node    *node = &pool->nodes[frame];
-		uint8_t		usage;
-
-		state->hand = state->hand + 1 < n ? state->hand + 1 : 0;
-		if (node->list != RING || (usable != NULL && !usable(arg, frame)))
-			continue;
-		usage = __atomic_load_n(&node->count, __ATOMIC_RELAXED);
-		if (usage == 0)
-			return frame;
-		__atomic_store_n(&node->count, (uint8_t) (usage - 1), __ATOMIC_RELAXED);
-		tries = n;
-	}
-	return TP_NONE;
-}
-
-static void
-clock_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
-{
-	(void) access;
-	pool->nodes[frame].count = (uint8_t) pool->header->params[PARAM_INITIAL];
-	tp_ring_add(pool, RING, frame);
-}
-
-static void
-clock_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
-{
-	(void) access;
-	pool->nodes[frame].count = 0;
-	tp_ring_remove(pool, frame);
-}
-
-static void
-clock_forget(const tp_pool *pool, uint32_t frame)
-{
-	pool->nodes[frame].count = 0;
-	tp_ring_remove(pool, frame);
-}
-
-static void
-clock_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
-{
-	clock_state *state = tp_state(pool, clock_state);
-
-	(void) frame;
-	(void) slot;
-	if (state->hand >= pool->header->frames)
-		state->hand = 0;
+	return usage_sweep(pool, 0, pool->header->frames, &state->hand,
+					   state->max_usage + 1u, one_less, usable, arg);
 }
 
 static uint32_t
 usage_of(const tp_pool *pool, uint32_t frame)
 {
-	return pool->nodes[frame].count;
+	return count_of(pool, frame);
 }
 
-/* The hand takes frames at zero first, in its order; those at one next ... */
 static uint32_t
 clock_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	return tp_coldest_bands(pool, cursor, UINT8_MAX + 1u,
-							tp_state(pool, clock_state)->hand, usage_of);
-}
+	usage_ring *state = tp_state(pool, usage_ring);
 
-static int
-clock_check(const tp_pool *pool, tp_report report, void *arg)
-{
-	clock_state *state = tp_state(pool, clock_state);
-	uint32_t	n = pool->header->frames;
-	int			bad = 0;
-
-	bad += tp_expect(state->hand < n || state->hand == 0,
-					 "hand outside the ring", state->hand, report, arg);
-	for (uint32_t i = 0; i < n; i++)
-		bad += tp_expect(pool->nodes[pool->members[i]].count <= max_usage(pool),
-						 "usage count above the maximum", pool->members[i],
-						 report, arg);
-	return bad;
+	return tp_coldest_bands(pool, cursor, state->max_usage + 1u, state->hand,
+							usage_of);
 }
 
 static const tp_param clock_params[] = {
@@ -168,7 +92,7 @@ static const tp_param clock_params[] = {
 };
 
 static const tp_field clock_fields[] = {
-	{"hand", TP_FIELD_U32, offsetof(clock_state, hand)},
+	{"hand", TP_FIELD_U32, offsetof(usage_ring, hand)},
 	{0}
 };
 
@@ -177,16 +101,17 @@ const tp_policy tp_policy_clock = {
 	.title = "clock with usage counts",
 	.source = "Corbato, MIT Project MAC 1968; PostgreSQL 8.1",
 	.flags = TP_HIT_LOCK_FREE | TP_COUNTS_ALL,
-	.state_size = sizeof(clock_state),
+	.state_size = sizeof(usage_ring),
 	.params = clock_params,
 	.fields = clock_fields,
 	.lists = {"~ring"},
-	.leave = clock_leave,
-	.hit = clock_hit,
+	.init = clock_init,
+	.leave = usage_ring_leave,
+	.hit = usage_ring_hit,
 	.victim = clock_victim,
-	.evict = clock_evict,
-	.admit = clock_admit,
-	.forget = clock_forget,
+	.evict = usage_ring_evict,
+	.admit = usage_ring_admit,
+	.forget = usage_ring_forget,
 	.coldest = clock_coldest,
-	.check = clock_check,
+	.check = usage_ring_check,
 };

@@ -8,13 +8,20 @@
 #define TIDEPOOL_POLICIES_H
 
 #define TP_ALL_POLICIES(X) \
-	X(tp_policy_clock) \
 	X(tp_policy_fifo) \
+	X(tp_policy_random) \
+	X(tp_policy_clock) \
 	X(tp_policy_lru) \
 	X(tp_policy_mru) \
-	X(tp_policy_random) \
 	X(tp_policy_2q) \
 	X(tp_policy_mq) \
-	X(tp_policy_arc)
+	X(tp_policy_arc) \
+	X(tp_policy_car) \
+	X(tp_policy_osic) \
+	X(tp_policy_sieve) \
+	X(tp_policy_s3fifo) \
+	X(tp_policy_keep) \
+	X(tp_policy_recycle) \
+	X(tp_policy_jam)
 
 #endif							/* TIDEPOOL_POLICIES_H */

@@ -1,0 +1,308 @@
+/*
+ * car.c
+ *	  Clock with adaptive replacement.
+ *
+ * Source: S. Bansal, D. S. Modha: CAR: Clock with adaptive replacement. FAST
+ * 2004, Figure 2.
+ *
+ * Where this differs from Figure 2:
+ *	1. The paper replaces, trims the directory and inserts in one step.  Here
+ *	   victim does replace() up to the demotion, evict the demotion, admit
+ *	   lines 6 to 20.  The order is the paper's, and so are the sizes that p
+ *	   is adapted with: B1 and B2 as they are after the demotion.
+ *	2. The directory is trimmed at an admission into a frame that was free as
+ *	   well, which keeps the bounds after pages were forgotten or evicted
+ *	   without a successor.  In the paper's own sequences it changes nothing.
+ *	3. Unusable frames: see victim.
+ *	4. A reference that does not promote (VACUUM's, or a repeated one) sets no
+ *	   reference bit; if it brings its page in, a ghost of the page is dropped
+ *	   first and p stays.
+ *	5. When c shrinks, p is clamped to c and the directory trimmed to the
+ *	   bounds |T1|+|B1| <= c (from B1) and all <= 2c (from B2, then B1).
+ *
+ * Definition.  T1 and T2 are clocks, lists whose tail is under the hand and
+ * whose head is where pages are inserted (the paper's head and tail, in that
+ * order); B1 and B2 are LRU lists of ghosts, most recent at the head.
+ * node->count is the reference bit.
+ *
+ * hit: the bit is set.
+ *
+ * victim: Look at the hand of T1 if |T1| >= max(1, p), else of T2; of the
+ * other clock if all pages of this one are known to be unusable, as they are
+ * of an empty one.  If the frame is not usable, it goes to the head of its
+ * own clock with its bit unchanged.  If it is and its bit is 0, it is the
+ * victim, and stays where it is.  If its bit is 1, the bit is cleared and the
+ * frame goes to the head of T2.  Repeat.  All pages of T1 are known to be
+ * unusable when as many unusable ones were passed in this search as are in T1
+ * now; all of T2, when that many were passed since a bit was last cleared.
+ * TP_NONE if that is so of both.  After 2r + 1 looks, r being the number of
+ * resident pages, which only hits that race with the search make necessary:
+ * the first usable frame from T1's tail, then from T2's.
+ *
+ * evict: from T1 to the head of B1, from T2 to the head of B2.  If all ghost
+ * slots are in use (c + 1), the tail of B2, or of B1 if B2 is empty, is
+ * dropped first.  node->count is 0 then.
+ *
+ * admit: in neither B1 nor B2: if |T1|+|B1| = c, drop the tail of B1;
+ * otherwise, if |T1|+|T2|+|B1|+|B2| = 2c, the tail of B2 (the frame itself is
+ * not counted yet); then insert into T1.  In B1: p becomes
+ * min(p + max(1, |B2|/|B1|), c), in B2 max(p - max(1, |B1|/|B2|), 0), the
+ * ghost still counted; then it goes and the page is inserted into T2.  The bit
+ * is 0 in all cases.
+ *
+ * coldest: as if no page were referenced again and p stayed: pages without
+ * the bit of the clock that victim looks at first, then those of the other
+ * one; then pages with the bit, of T2, of T1; each list from its tail.
+ *
+ * Costs: as many ghosts as frames; a victim may take a round over both clocks.
+ * Benefits: no parameter; ARC's adaptation and its resistance to scans, while
+ * a hit is at most one relaxed store on the page's own frame.
+ * Memory: nothing beside the node; one ghost per frame.
+ */
+#include "count.h"
+
+enum
+{
+	T1 = 1,						/* referenced once lately */
+	T2							/* referenced at least twice lately */
+};
+
+enum
+{
+	B1 = 1,						/* ghosts of T1 */
+	B2							/* ghosts of T2 */
+};
+
+typedef struct car_state
+{
+	double		p;				/* target size of T1, 0 .. c */
+} car_state;
+
+static uint32_t
+frames_on(const tp_pool *pool, unsigned list)
+{
+	return tp_list_of(pool, list)->count;
+}
+
+static uint32_t
+ghosts_on(const tp_pool *pool, unsigned list)
+{
+	return tp_ghost_list_of(pool, list)->count;
+}
+
+/* Line 24: is it T1's turn to give a page? */
+static bool
+t1_first(const tp_pool *pool)
+{
+	uint32_t	t1 = frames_on(pool, T1);
+
+	return t1 >= 1 && t1 >= tp_state(pool, car_state)->p;
+}
+
+static void
+car_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	raise_count(pool, frame, 1);
+}
+
+/* Lines 22 to 39, replace(), without the demotion. */
+static uint32_t
+car_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
+		   const tp_access *access)
+{
+	uint32_t	in_vain[T2 + 1] = {0};	/* unusable pages passed, by clock */
+	uint32_t	frame;
+
+	(void) incoming;
+	(void) access;
+	for (uint64_t looks = UINT64_C(2) * tp_resident(pool) + 1; looks > 0; looks--)
+	{
+		unsigned	clock = t1_first(pool) ? T1 : T2;
+
+		if (in_vain[clock] >= frames_on(pool, clock))
+			clock = clock == T1 ? T2 : T1;
+		if (in_vain[clock] >= frames_on(pool, clock))
+			return TP_NONE;
+		frame = tp_list_of(pool, clock)->tail;
+		if (usable != NULL && !usable(arg, frame))
+		{
+			tp_list_move_head(pool, clock, frame);
+			in_vain[clock]++;
+			continue;
+		}
+		if (count_of(pool, frame) == 0)
+			return frame;
+		set_count(pool, frame, 0);
+		tp_list_move_head(pool, T2, frame);
+		in_vain[T2] = 0;
+	}
+	frame = tp_list_usable_tail(pool, T1, usable, arg);
+	return frame != TP_NONE ? frame :
+		tp_list_usable_tail(pool, T2, usable, arg);
+}
+
+static void
+car_trim_ghosts(const tp_pool *pool, uint32_t limit)
+{
+	while (pool->header->ghost_count > limit)
+		if (!tp_ghost_drop_tail(pool, B2))
+			tp_ghost_drop_tail(pool, B1);
+}
+
+/* Lines 6 to 10: room in the directory for a page it does not know. */
+static void
+make_room(const tp_pool *pool)
+{
+	uint32_t	c = pool->header->frames;
+
+	if (frames_on(pool, T1) + ghosts_on(pool, B1) == c)
+		tp_ghost_drop_tail(pool, B1);
+	else if (frames_on(pool, T1) + frames_on(pool, T2) +
+			 pool->header->ghost_count == 2 * c)
+		tp_ghost_drop_tail(pool, B2);
+}
+
+/* Lines 15 and 18: a page remembered in this ghost list was missed. */
+static void
+adapt(const tp_pool *pool, unsigned ghost_list)
+{
+	car_state  *state = tp_state(pool, car_state);
+	double		c = pool->header->frames;
+	uint32_t	b1 = ghosts_on(pool, B1);
+	uint32_t	b2 = ghosts_on(pool, B2);
+
+	if (ghost_list == B1)
+	{
+		state->p += b1 >= b2 ? 1.0 : (double) b2 / b1;
+		if (state->p > c)
+			state->p = c;
+	}
+	else
+	{
+		state->p -= b2 >= b1 ? 1.0 : (double) b1 / b2;
+		if (state->p < 0)
+			state->p = 0;
+	}
+}
+
+static void
+car_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	uint32_t	ghost = tp_ghost_of_node(pool, frame);
+	unsigned	list = T1;
+
+	if (ghost != TP_NONE)
+	{
+		if (tp_promotes(access))
+		{
+			adapt(pool, pool->ghosts[ghost].list);
+			list = T2;
+		}
+		tp_ghost_remove(pool, ghost);
+	}
+	if (list == T1)
+		make_room(pool);
+	set_count(pool, frame, 0);
+	tp_list_push_head(pool, list, frame);
+}
+
+static void
+car_forget(const tp_pool *pool, uint32_t frame)
+{
+	set_count(pool, frame, 0);
+	tp_list_remove(pool, frame);
+}
+
+static void
+car_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	unsigned	ghost_list = pool->nodes[frame].list == T1 ? B1 : B2;
+
+	(void) access;
+	car_forget(pool, frame);
+	if (tp_ghosts_full(pool))
+		car_trim_ghosts(pool, pool->header->ghost_count - 1);
+	tp_ghost_push(pool, ghost_list, frame);
+}
+
+static void
+car_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
+{
+	car_state  *state = tp_state(pool, car_state);
+	uint32_t	c = pool->header->frames;
+
+	(void) frame;
+	(void) slot;
+	if (state->p > c)
+		state->p = c;
+	while (frames_on(pool, T1) + ghosts_on(pool, B1) > c)
+		tp_ghost_drop_tail(pool, B1);
+	car_trim_ghosts(pool, 2 * c - tp_resident(pool));
+}
+
+static uint32_t
+car_coldest(const tp_pool *pool, tp_cursor *cursor)
+{
+	static const count_stage t1_then_t2[] = {
+		{T1, 0, 0}, {T2, 0, 0}, {T2, 1, 1}, {T1, 1, 1}
+	};
+	static const count_stage t2_then_t1[] = {
+		{T2, 0, 0}, {T1, 0, 0}, {T2, 1, 1}, {T1, 1, 1}
+	};
+
+	return coldest_by_count(pool, cursor,
+							t1_first(pool) ? t1_then_t2 : t2_then_t1, 4);
+}
+
+/* The paper's invariants I1 to I7 as far as they hold between steps. */
+static int
+car_check(const tp_pool *pool, tp_report report, void *arg)
+{
+	double		p = tp_state(pool, car_state)->p;
+	uint32_t	c = pool->header->frames;
+	int			bad = 0;
+
+	bad += tp_expect(p >= 0 && p <= c, "p outside 0 .. c", 0, report, arg);
+	bad += tp_expect(frames_on(pool, T1) + ghosts_on(pool, B1) <= c,
+					 "|T1| + |B1| > c", 0, report, arg);
+	bad += tp_expect(tp_resident(pool) + pool->header->ghost_count <= 2 * c,
+					 "directory larger than 2c", 0, report, arg);
+	for (uint32_t i = 0; i < c; i++)
+		bad += tp_expect(count_of(pool, pool->members[i]) <= 1,
+						 "reference bit above 1", pool->members[i], report, arg);
+	return bad;
+}
+
+static double
+car_ghosts(const double *params)
+{
+	(void) params;
+	return 1.0;
+}
+
+static const tp_field car_fields[] = {
+	{"p", TP_FIELD_DOUBLE, offsetof(car_state, p)},
+	{0}
+};
+
+const tp_policy tp_policy_car = {
+	.name = "car",
+	.title = "clock with adaptive replacement",
+	.source = "Bansal, Modha, FAST 2004",
+	.flags = TP_HIT_LOCK_FREE,
+	.state_size = sizeof(car_state),
+	.fields = car_fields,
+	.lists = {"T1", "T2"},
+	.ghost_lists = {"B1", "B2"},
+	.ghosts = car_ghosts,
+	.leave = car_leave,
+	.hit = car_hit,
+	.victim = car_victim,
+	.evict = car_evict,
+	.admit = car_admit,
+	.forget = car_forget,
+	.coldest = car_coldest,
+	.trim_ghosts = car_trim_ghosts,
+	.check = car_check,
+};

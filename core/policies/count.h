@@ -1,0 +1,76 @@
+/*
+ * count.h
+ *	  node->count as a reference count that hits raise without the pool's lock.
+ *
+ * For policies with TP_HIT_LOCK_FREE.  A hit may run beside any other
+ * operation, so both sides use relaxed atomics.  Raising is a load and a
+ * store, not one atomic step: of two raises at once one may be lost, and one
+ * that races with the sweep or with a change of page may count for nothing or
+ * for the next page.  No count ever exceeds the limit it is raised to.
+ */
+#ifndef TIDEPOOL_COUNT_H
+#define TIDEPOOL_COUNT_H
+
+#include "tidepool/pool.h"
+
+static inline uint8_t
+count_of(const tp_pool *pool, uint32_t frame)
+{
+	return __atomic_load_n(&pool->nodes[frame].count, __ATOMIC_RELAXED);
+}
+
+static inline void
+set_count(const tp_pool *pool, uint32_t frame, uint8_t count)
+{
+	__atomic_store_n(&pool->nodes[frame].count, count, __ATOMIC_RELAXED);
+}
+
+/* Count one more, up to limit.  Writes nothing where it changes nothing, so
+ * that a page all backends hit does not bounce between their caches. */
+static inline void
+raise_count(const tp_pool *pool, uint32_t frame, uint8_t limit)
+{
+	uint8_t		count = count_of(pool, frame);
+
+	if (count < limit)
+		set_count(pool, frame, (uint8_t) (count + 1));
+}
+
+/* A part of a walk: the frames of a linked list with counts low .. high. */
+typedef struct count_stage
+{
+	uint8_t		list;
+	uint8_t		low;
+	uint8_t		high;
+} count_stage;
+
+/*
+ * For coldest: the frames of each stage in turn, tail to head.  The stages
+ * must not overlap and must cover every resident frame.  A whole walk costs
+ * the length of each list as often as stages name it.
+ */
+static inline uint32_t
+coldest_by_count(const tp_pool *pool, tp_cursor *cursor,
+				 const count_stage *stages, uint32_t n)
+{
+	for (; cursor->stage < n; cursor->stage++, cursor->started = false)
+	{
+		const count_stage *stage = &stages[cursor->stage];
+		uint32_t	frame = cursor->started ?
+			pool->nodes[cursor->position].prev :
+			tp_list_of(pool, stage->list)->tail;
+
+		while (frame != TP_NONE && (count_of(pool, frame) < stage->low ||
+									count_of(pool, frame) > stage->high))
+			frame = pool->nodes[frame].prev;
+		if (frame != TP_NONE)
+		{
+			cursor->started = true;
+			cursor->position = frame;
+			return frame;
+		}
+	}
+	return TP_NONE;
+}
+
+#endif							/* TIDEPOOL_COUNT_H */

@@ -1,0 +1,158 @@
+/*
+ * jam.c
+ *	  Clock whose counts decay fast, for pages written once and read seldom.
+ *
+ * Source: the JAM pool of the PostgreSQL proposal "Multiple Buffer Pools",
+ * meant for TOAST data.
+ *
+ * Where this differs from the proposal:
+ *	1. A page that VACUUM brings in starts at 1 as any other; in the proposal
+ *	   at 0.  No policy of this project lets VACUUM decide where a page
+ *	   enters.
+ *	2. The proposal's writer walks from the hand over dirty pages at 0 or 1;
+ *	   coldest yields every page, those at 0 that were written first, and
+ *	   leaves it to the writer where to stop.
+ *	3. The core does not know which pages are dirty.  "Written" is what
+ *	   references have told since the page came in, so a page cleaned in the
+ *	   meantime is still yielded early; it costs the writer one look.
+ *	4. What holds for clock.c: the eviction precedes the admission, and
+ *	   unusable frames are passed with their count unchanged.
+ *
+ * Definition: usage_ring.h with initial 1, and node->mark = 1 once a write
+ * referenced the page (as a hit of any kind, or as the admission), set to 0
+ * at admission before that, at evict and at forget.  The sweep is over all
+ * members and halves a count, rounding down.  leave: a hand beyond the last
+ * member goes to 0.  coldest: bands of pages, each in the order of members
+ * from the hand on: at 0 and marked; at 0 and not; then by the number of
+ * halvings that lead to 0: at 1, at 2 or 3, at 4 to 7, ...
+ *
+ * Costs: three references are forgotten in two rounds.
+ * Benefits: as clock's; pages fall out soon once they are left alone.
+ * Memory: nothing beside the node; no ghosts.
+ */
+#include "usage_ring.h"
+
+enum
+{
+	PARAM_MAX_USAGE
+};
+
+/* coldest's bands: two for a count of 0, one for each further bit of it. */
+#define BANDS (2 + 8)
+
+static void
+jam_init(const tp_pool *pool)
+{
+	usage_ring *state = tp_state(pool, usage_ring);
+
+	state->max_usage = (uint8_t) pool->header->params[PARAM_MAX_USAGE];
+	state->initial = 1;
+}
+
+/* A hit is lock-free: the mark is written as the count is (count.h). */
+static void
+set_written(const tp_pool *pool, uint32_t frame, bool written)
+{
+	uint8_t    *mark = &pool->nodes[frame].mark;
+
+	if (__atomic_load_n(mark, __ATOMIC_RELAXED) != written)
+		__atomic_store_n(mark, (uint8_t) written, __ATOMIC_RELAXED);
+}
+
+static void
+jam_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	usage_ring_hit(pool, frame, access);
+	if (access->flags & TP_WRITE)
+		set_written(pool, frame, true);
+}
+
+static uint8_t
+halved(uint8_t usage)
+{
+	return usage / 2;
+}
+
+static uint32_t
+jam_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
+		   const tp_access *access)
+{
+	usage_ring *state = tp_state(pool, usage_ring);
+
+	(void) incoming;
+	(void) access;
+	return usage_sweep(pool, 0, pool->header->frames, &state->hand,
+					   state->max_usage + 1u, halved, usable, arg);
+}
+
+static void
+jam_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	usage_ring_admit(pool, frame, access);
+	set_written(pool, frame, (access->flags & TP_WRITE) != 0);
+}
+
+static void
+jam_forget(const tp_pool *pool, uint32_t frame)
+{
+	usage_ring_forget(pool, frame);
+	set_written(pool, frame, false);
+}
+
+static void
+jam_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	jam_forget(pool, frame);
+}
+
+static uint32_t
+band_of(const tp_pool *pool, uint32_t frame)
+{
+	uint32_t	usage = count_of(pool, frame);
+
+	if (usage == 0)
+		return pool->nodes[frame].mark ? 0 : 1;
+	return 33 - (uint32_t) __builtin_clz(usage);
+}
+
+static uint32_t
+jam_coldest(const tp_pool *pool, tp_cursor *cursor)
+{
+	return tp_coldest_bands(pool, cursor, BANDS,
+							tp_state(pool, usage_ring)->hand, band_of);
+}
+
+static const tp_param jam_params[] = {
+	[PARAM_MAX_USAGE] = {
+		.name = "max_usage", .type = TP_PARAM_INTEGER,
+		.default_value = 3, .min = 1, .max = 255,
+		.help = "highest usage count; the sweep halves it"
+	},
+	{0}
+};
+
+static const tp_field jam_fields[] = {
+	{"hand", TP_FIELD_U32, offsetof(usage_ring, hand)},
+	{0}
+};
+
+const tp_policy tp_policy_jam = {
+	.name = "jam",
+	.title = "fast-decaying clock",
+	.source = "PostgreSQL proposal \"Multiple Buffer Pools\"",
+	.flags = TP_HIT_LOCK_FREE | TP_COUNTS_ALL,
+	.state_size = sizeof(usage_ring),
+	.params = jam_params,
+	.fields = jam_fields,
+	.lists = {"~ring"},
+	.init = jam_init,
+	.leave = usage_ring_leave,
+	.hit = jam_hit,
+	.victim = jam_victim,
+	.evict = jam_evict,
+	.admit = jam_admit,
+	.forget = jam_forget,
+	.coldest = jam_coldest,
+	.check = usage_ring_check,
+};

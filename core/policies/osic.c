@@ -1,0 +1,254 @@
+/*
+ * osic.c
+ *	  One-stage insert clock: pages cool before they go.
+ *
+ * Source: the OSIC pool of the PostgreSQL proposal "Multiple Buffer Pools";
+ * the cooling is LeanStore's (Leis, Haubenschild, Kemper, Neumann, ICDE 2018)
+ * without its list of cooling pages.
+ *
+ * Where this differs from the proposal:
+ *	1. The flag is kept the other way round, as "hot": it is then a usage
+ *	   count of one bit, and the sweep is the clocks' (usage_ring.h).
+ *	2. A page that VACUUM brings in is hot as any other; in the proposal cool.
+ *	   No policy of this project lets VACUUM decide where a page enters.
+ *	3. Each of the proposal's partitions has a lock; here there is the pool's.
+ *	   What the partitions still do is to keep backends on different frames,
+ *	   and a backend's next victim near its last one.
+ *	4. The pool may be resized; the partitions follow.
+ *
+ * Definition.  All resident frames are on the ring "ring"; node->count is 1 for
+ * a hot page, 0 for a cool one.  A page comes in hot; a hit that promotes
+ * makes it hot; evict and forget set 0 and move no hand.
+ *
+ * There are P partitions: the parameter, or, if it is 0, as many as the size
+ * of the pool asks for: 1 below 256 frames, 2 below 1,024, 4 below 4,096, 8
+ * below 16,384, 16 from there on; in either case at most c, and 1 if c is 0.
+ * Partition i is the members from i * q + min(i, r) up to where the next one
+ * begins, with q = floor(c / P), r = c mod P.  Each has a hand, an index in
+ * members.  join and leave compute P anew, put to its partition's begin each
+ * hand that lies outside its partition, and set the hands of partitions that
+ * are no more to 0.
+ *
+ * victim: the sweep of usage_ring.h over partition (backend mod P), which
+ * cools a hot page and takes a cool one; if it has no usable frame, over the
+ * next partition (after the last, the first), until all P had their turn.
+ *
+ * coldest: the cool pages of partition 0 from its hand on, those of partition
+ * 1, ...; then the hot ones likewise.
+ *
+ * Costs: one bit of history, so that one partition chooses as
+ * clock:max_usage=1 does; pages of a partition compete with each other only,
+ * and some are evicted that are hotter than those kept elsewhere.
+ * Benefits: a hit is at most one relaxed store on the page's own frame; two
+ * backends that look for victims do not touch the same frames.
+ * Memory: nothing beside the node; no ghosts.
+ */
+#include "usage_ring.h"
+
+#define MAX_PARTITIONS 16
+
+enum
+{
+	PARAM_PARTITIONS
+};
+
+enum
+{
+	COOL,						/* to go when the hand comes back */
+	HOT							/* referenced since the hand passed */
+};
+
+typedef struct osic_state
+{
+	uint32_t	partitions;		/* P, 1 .. MAX_PARTITIONS */
+	uint32_t	per_partition;	/* q: frames of a partition ... */
+	uint32_t	larger;			/* r: ... and one more in the first r */
+	uint32_t	hands[MAX_PARTITIONS];	/* index in members of the next frame
+										 * to look at; 0 beyond P */
+} osic_state;
+
+/* Index in members of a partition's first frame. */
+static uint32_t
+begin_of(const osic_state *state, uint32_t partition)
+{
+	return partition * state->per_partition +
+		(partition < state->larger ? partition : state->larger);
+}
+
+static uint32_t
+partitions_wanted(const tp_pool *pool)
+{
+	uint32_t	c = pool->header->frames;
+	uint32_t	wanted = (uint32_t) pool->header->params[PARAM_PARTITIONS];
+
+	if (wanted == 0)
+		wanted = c < 256 ? 1 : c < 1024 ? 2 : c < 4096 ? 4 : c < 16384 ? 8 : 16;
+	if (wanted > c)
+		wanted = c;
+	return wanted > 0 ? wanted : 1;
+}
+
+/* The pool's size has changed: cut it anew. */
+static void
+cut(const tp_pool *pool)
+{
+	osic_state *state = tp_state(pool, osic_state);
+
+	state->partitions = partitions_wanted(pool);
+	state->per_partition = pool->header->frames / state->partitions;
+	state->larger = pool->header->frames % state->partitions;
+	for (uint32_t i = 0; i < MAX_PARTITIONS; i++)
+	{
+		uint32_t	begin = begin_of(state, i);
+
+		if (i >= state->partitions)
+			state->hands[i] = 0;
+		else if (state->hands[i] < begin ||
+				 state->hands[i] >= begin_of(state, i + 1))
+			state->hands[i] = begin;
+	}
+}
+
+static void
+osic_join(const tp_pool *pool, uint32_t frame)
+{
+	(void) frame;
+	cut(pool);
+}
+
+static void
+osic_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
+{
+	(void) frame;
+	(void) slot;
+	cut(pool);
+}
+
+static void
+osic_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	raise_count(pool, frame, HOT);
+}
+
+static uint8_t
+cooled(uint8_t usage)
+{
+	(void) usage;
+	return COOL;
+}
+
+static uint32_t
+osic_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
+			const tp_access *access)
+{
+	osic_state *state = tp_state(pool, osic_state);
+	uint32_t	partition = access->backend % state->partitions;
+
+	(void) incoming;
+	for (uint32_t tried = 0; tried < state->partitions; tried++)
+	{
+		uint32_t	frame = usage_sweep(pool, begin_of(state, partition),
+										begin_of(state, partition + 1),
+										&state->hands[partition], 2, cooled,
+										usable, arg);
+
+		if (frame != TP_NONE)
+			return frame;
+		partition = partition + 1 < state->partitions ? partition + 1 : 0;
+	}
+	return TP_NONE;
+}
+
+static void
+osic_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	set_count(pool, frame, HOT);
+	tp_ring_add(pool, RING, frame);
+}
+
+/* stage: a partition while it is below P, for its cool pages; P more for the
+ * hot ones.  position: frames of it that have been looked at. */
+static uint32_t
+osic_coldest(const tp_pool *pool, tp_cursor *cursor)
+{
+	osic_state *state = tp_state(pool, osic_state);
+	uint32_t	p = state->partitions;
+
+	for (; cursor->stage < 2 * p; cursor->stage++, cursor->position = 0)
+	{
+		uint32_t	partition = cursor->stage % p;
+		uint32_t	end = begin_of(state, partition + 1);
+		uint32_t	size = end - begin_of(state, partition);
+
+		while (cursor->position < size)
+		{
+			uint32_t	i = state->hands[partition] + cursor->position++;
+			uint32_t	frame = pool->members[i < end ? i : i - size];
+
+			if (!tp_is_free(pool, frame) &&
+				count_of(pool, frame) == (cursor->stage < p ? COOL : HOT))
+				return frame;
+		}
+	}
+	return TP_NONE;
+}
+
+static int
+osic_check(const tp_pool *pool, tp_report report, void *arg)
+{
+	osic_state *state = tp_state(pool, osic_state);
+	uint32_t	n = pool->header->frames;
+	int			bad = 0;
+
+	bad += tp_expect(n == 0 || begin_of(state, state->partitions) == n,
+					 "partitions do not make up the ring", state->partitions,
+					 report, arg);
+	for (uint32_t i = 0; n > 0 && i < state->partitions; i++)
+		bad += tp_expect(state->hands[i] >= begin_of(state, i) &&
+						 state->hands[i] < begin_of(state, i + 1),
+						 "hand outside its partition", i, report, arg);
+	for (uint32_t i = 0; i < n; i++)
+		bad += tp_expect(count_of(pool, pool->members[i]) <= HOT,
+						 "page neither hot nor cool", pool->members[i], report,
+						 arg);
+	return bad;
+}
+
+static const tp_param osic_params[] = {
+	[PARAM_PARTITIONS] = {
+		.name = "partitions", .type = TP_PARAM_INTEGER,
+		.default_value = 0, .min = 0, .max = MAX_PARTITIONS,
+		.help = "parts of the ring with a hand each; 0 is by the pool's size"
+	},
+	{0}
+};
+
+/* the other hands show in the order of coldest */
+static const tp_field osic_fields[] = {
+	{"partitions", TP_FIELD_U32, offsetof(osic_state, partitions)},
+	{"hand", TP_FIELD_U32, offsetof(osic_state, hands)},
+	{0}
+};
+
+const tp_policy tp_policy_osic = {
+	.name = "osic",
+	.title = "one-stage insert clock",
+	.source = "PostgreSQL proposal \"Multiple Buffer Pools\"",
+	.flags = TP_HIT_LOCK_FREE,
+	.state_size = sizeof(osic_state),
+	.params = osic_params,
+	.fields = osic_fields,
+	.lists = {"~ring"},
+	.init = cut,
+	.join = osic_join,
+	.leave = osic_leave,
+	.hit = osic_hit,
+	.victim = osic_victim,
+	.evict = usage_ring_evict,
+	.admit = osic_admit,
+	.forget = usage_ring_forget,
+	.coldest = osic_coldest,
+	.check = osic_check,
+};

@@ -1,0 +1,210 @@
+/*
+ * sieve.c
+ *	  SIEVE: a FIFO with a hand that moves against the stream.
+ *
+ * Source: Y. Zhang, J. Yang, Y. Yue, Y. Vigfusson, K. V. Rashmi: SIEVE is
+ * simpler than LRU: an efficient turn-key eviction algorithm for web caches.
+ * NSDI 2024, Algorithm 1.
+ *
+ * Where this differs from Algorithm 1:
+ *	1. The hand rests on the page that victim proposes and moves past it when
+ *	   the page is evicted, since a proposal may not be carried out.
+ *	2. Unusable frames are passed with their bit unchanged.
+ *	3. A reference that does not promote (VACUUM's, or a repeated one) does not
+ *	   set the bit.
+ *
+ * Definition.  Resident frames are on the list "queue" in the order in which
+ * their pages came in, newest at the head.  node->count is the visited bit.
+ * The hand is at a frame of the queue, whose node->mark is 1 (0 on all
+ * others), or nowhere, as at first; nowhere means that a search begins at the
+ * tail.
+ *
+ * hit: the bit is set.
+ *
+ * victim: Begin at the hand.  If the frame is usable and its bit is 0, it is
+ * the victim: it stays where it is, and the hand is put there.  If it is
+ * usable and its bit is 1, the bit is cleared.  On to the next frame towards
+ * the head, and from the head to the tail.  After 2n looks, n being the length
+ * of the queue: if no frame is usable, TP_NONE, and the hand is where it was;
+ * else, which only hits that race with the search make possible, the hand is
+ * put to the first usable frame from the tail, the victim.
+ *
+ * evict, forget: a hand at the frame goes to the next one towards the head,
+ * from the head to nowhere.  node->count is 0 then.
+ *
+ * admit: to the head of the queue with bit 0.  The hand stays.
+ *
+ * coldest: pages without the bit, then those with it, each in the order of
+ * the search: from the hand to the head, then from the tail to the hand.
+ *
+ * Costs: a search may take two rounds; old pages that are referenced now and
+ * then keep their place at the tail, so that a scan is sifted only where the
+ * hand is.
+ * Benefits: a hit is at most one relaxed store on the page's own frame, and
+ * survivors are not moved at all; no parameter.
+ * Memory: nothing beside the node; no ghosts.
+ */
+#include "count.h"
+
+enum
+{
+	QUEUE = 1					/* resident pages, newest at the head */
+};
+
+typedef struct sieve_state
+{
+	uint32_t	hand;			/* a frame on QUEUE, or TP_NONE */
+} sieve_state;
+
+static void
+sieve_init(const tp_pool *pool)
+{
+	tp_state(pool, sieve_state)->hand = TP_NONE;
+}
+
+/* The mark shows the hand to whoever reads the lists; the policy does not. */
+static void
+put_hand(const tp_pool *pool, uint32_t frame)
+{
+	sieve_state *state = tp_state(pool, sieve_state);
+
+	if (state->hand != TP_NONE)
+		pool->nodes[state->hand].mark = 0;
+	if (frame != TP_NONE)
+		pool->nodes[frame].mark = 1;
+	state->hand = frame;
+}
+
+/* The frame that a search looks at first; TP_NONE if the queue is empty. */
+static uint32_t
+search_begin(const tp_pool *pool)
+{
+	uint32_t	hand = tp_state(pool, sieve_state)->hand;
+
+	return hand != TP_NONE ? hand : tp_list_of(pool, QUEUE)->tail;
+}
+
+/* The frame that a search looks at after this one. */
+static uint32_t
+search_next(const tp_pool *pool, uint32_t frame)
+{
+	uint32_t	newer = pool->nodes[frame].prev;
+
+	return newer != TP_NONE ? newer : tp_list_of(pool, QUEUE)->tail;
+}
+
+static void
+sieve_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	raise_count(pool, frame, 1);
+}
+
+static uint32_t
+sieve_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
+			 void *arg, const tp_access *access)
+{
+	uint32_t	frame = search_begin(pool);
+	uint64_t	looks = UINT64_C(2) * tp_list_of(pool, QUEUE)->count;
+
+	(void) incoming;
+	(void) access;
+	for (; looks > 0; looks--, frame = search_next(pool, frame))
+	{
+		if (usable != NULL && !usable(arg, frame))
+			continue;
+		if (count_of(pool, frame) == 0)
+			break;
+		set_count(pool, frame, 0);
+	}
+	if (looks == 0)
+		frame = tp_list_usable_tail(pool, QUEUE, usable, arg);
+	if (frame != TP_NONE)
+		put_hand(pool, frame);
+	return frame;
+}
+
+static void
+sieve_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	set_count(pool, frame, 0);
+	tp_list_push_head(pool, QUEUE, frame);
+}
+
+static void
+sieve_forget(const tp_pool *pool, uint32_t frame)
+{
+	if (tp_state(pool, sieve_state)->hand == frame)
+		put_hand(pool, pool->nodes[frame].prev);
+	set_count(pool, frame, 0);
+	tp_list_remove(pool, frame);
+}
+
+static void
+sieve_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	sieve_forget(pool, frame);
+}
+
+/* stage: the bit of the pages that are yielded. */
+static uint32_t
+sieve_coldest(const tp_pool *pool, tp_cursor *cursor)
+{
+	uint32_t	begin = search_begin(pool);
+
+	for (; begin != TP_NONE && cursor->stage <= 1;
+		 cursor->stage++, cursor->started = false)
+	{
+		uint32_t	frame = cursor->started ?
+			search_next(pool, cursor->position) : begin;
+
+		for (; frame != begin || !cursor->started;
+			 frame = search_next(pool, frame))
+		{
+			cursor->started = true;
+			cursor->position = frame;
+			if (count_of(pool, frame) == cursor->stage)
+				return frame;
+		}
+	}
+	return TP_NONE;
+}
+
+static int
+sieve_check(const tp_pool *pool, tp_report report, void *arg)
+{
+	uint32_t	hand = tp_state(pool, sieve_state)->hand;
+	int			bad = 0;
+
+	for (uint32_t i = 0; i < pool->header->frames; i++)
+	{
+		uint32_t	frame = pool->members[i];
+
+		bad += tp_expect((pool->nodes[frame].mark != 0) == (frame == hand),
+						 "hand not where it is marked", frame, report, arg);
+		bad += tp_expect(frame != hand || !tp_is_free(pool, frame),
+						 "hand at a free frame", frame, report, arg);
+		bad += tp_expect(count_of(pool, frame) <= 1, "visited bit above 1",
+						 frame, report, arg);
+	}
+	return bad;
+}
+
+const tp_policy tp_policy_sieve = {
+	.name = "sieve",
+	.title = "SIEVE",
+	.source = "Zhang, Yang, Yue, Vigfusson, Rashmi, NSDI 2024",
+	.flags = TP_HIT_LOCK_FREE,
+	.state_size = sizeof(sieve_state),
+	.lists = {"queue"},
+	.init = sieve_init,
+	.hit = sieve_hit,
+	.victim = sieve_victim,
+	.evict = sieve_evict,
+	.admit = sieve_admit,
+	.forget = sieve_forget,
+	.coldest = sieve_coldest,
+	.check = sieve_check,
+};
