@@ -12,6 +12,7 @@ T1: 4 | T2: 2 1 | B1: 3 | B2: | p=1
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from tidepool._sim import ffi, lib
 from tidepool.errors import PolicyError
@@ -67,26 +68,29 @@ class Pool:
         """Take a free frame away from the pool."""
         lib.tps_cache_leave(self._cache, frame)
 
-    def hit(self, frame: int, flags: int = 0) -> None:
+    def hit(self, frame: int, flags: int = 0, backend: int = 0) -> None:
         """Tell the policy of a reference to a resident page."""
-        lib.tps_cache_hit(self._cache, frame, flags, self.now)
+        lib.tps_cache_hit(self._cache, frame, self._access(flags, backend))
 
-    def victim(self, page: int, unusable: Collection[int] = (), flags: int = 0) -> int | None:
+    def victim(
+        self, page: int, unusable: Collection[int] = (), flags: int = 0, backend: int = 0
+    ) -> int | None:
         """Return the frame that the policy offers to the incoming page, if any."""
         marks = ffi.NULL
         if unusable:
             marks = ffi.new("unsigned char[]", self.capacity)
             for frame in unusable:
                 marks[frame] = 1
-        return self._frame(lib.tps_cache_victim(self._cache, page, marks, flags, self.now))
+        access = self._access(flags, backend)
+        return self._frame(lib.tps_cache_victim(self._cache, page, marks, access))
 
-    def evict(self, frame: int, flags: int = 0) -> None:
+    def evict(self, frame: int, flags: int = 0, backend: int = 0) -> None:
         """Carry out the eviction of the page in this frame."""
-        lib.tps_cache_evict(self._cache, frame, flags, self.now)
+        lib.tps_cache_evict(self._cache, frame, self._access(flags, backend))
 
-    def admit(self, frame: int, page: int, flags: int = 0) -> None:
+    def admit(self, frame: int, page: int, flags: int = 0, backend: int = 0) -> None:
         """Load a page that is not resident into a free frame."""
-        lib.tps_cache_admit(self._cache, frame, page, flags, self.now)
+        lib.tps_cache_admit(self._cache, frame, page, self._access(flags, backend))
 
     def forget(self, frame: int) -> None:
         """Say that the page in this frame ceased to exist."""
@@ -118,20 +122,25 @@ class Pool:
         lines = ffi.string(text).decode().splitlines()
         return lines if lines or not bad else [f"{bad} violations"]
 
-    def reference(self, *pages: int, flags: int = 0) -> None:
+    def reference(self, *pages: int, flags: int = 0, backend: int = 0) -> None:
         """Reference the pages in turn: hit, or victim, evict and admit; time advances by 1 each."""
         for page in pages:
             self.now += 1
             frame = self.find(page)
             if frame is not None:
-                self.hit(frame, flags)
+                self.hit(frame, flags, backend)
                 continue
-            frame = self.victim(page, flags=flags)
+            frame = self.victim(page, flags=flags, backend=backend)
             if frame is None:
                 continue
             if not self.is_free(frame):
-                self.evict(frame, flags)
-            self.admit(frame, page, flags)
+                self.evict(frame, flags, backend)
+            self.admit(frame, page, flags, backend)
+
+    def _access(self, flags: int, backend: int) -> Any:
+        access = ffi.new("tp_access *")
+        access.now, access.flags, access.backend = self.now, flags, backend
+        return access
 
     def __str__(self) -> str:
         size = lib.tps_cache_describe(self._cache, ffi.NULL, 0) + 1

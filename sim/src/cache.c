@@ -66,11 +66,9 @@ tps_cache_leave(tps_cache *cache, uint32_t frame)
 }
 
 void
-tps_cache_hit(tps_cache *cache, uint32_t frame, uint32_t flags, uint64_t now)
+tps_cache_hit(tps_cache *cache, uint32_t frame, const tp_access *access)
 {
-	tp_access	access = {.now = now,.flags = flags};
-
-	tp_hit(&cache->pool, frame, &access);
+	tp_hit(&cache->pool, frame, access);
 }
 
 static bool
@@ -83,29 +81,23 @@ not_marked(void *arg, uint32_t frame)
 
 uint32_t
 tps_cache_victim(tps_cache *cache, uint64_t page, const unsigned char *unusable,
-				 uint32_t flags, uint64_t now)
+				 const tp_access *access)
 {
-	tp_access	access = {.now = now,.flags = flags};
-
 	return tp_victim(&cache->pool, cache_page(page),
-					 unusable ? not_marked : NULL, (void *) unusable, &access);
+					 unusable ? not_marked : NULL, (void *) unusable, access);
 }
 
 void
-tps_cache_evict(tps_cache *cache, uint32_t frame, uint32_t flags, uint64_t now)
+tps_cache_evict(tps_cache *cache, uint32_t frame, const tp_access *access)
 {
-	tp_access	access = {.now = now,.flags = flags};
-
-	cache_evict(cache, frame, &access);
+	cache_evict(cache, frame, access);
 }
 
 void
 tps_cache_admit(tps_cache *cache, uint32_t frame, uint64_t page,
-				uint32_t flags, uint64_t now)
+				const tp_access *access)
 {
-	tp_access	access = {.now = now,.flags = flags};
-
-	cache_admit(cache, frame, page, &access);
+	cache_admit(cache, frame, page, access);
 }
 
 void
@@ -163,11 +155,22 @@ tps_cache_describe(const tps_cache *cache, char *text, size_t size)
 	return tp_describe(&cache->pool, text, size);
 }
 
-uint32_t
-tps_cache_resize(tps_cache *cache, uint32_t frames)
+/* The frame that the pool can best do without. */
+static uint32_t
+dispensable(const tp_pool *pool)
 {
 	const tp_access access = {0};
 	const tp_page nothing = {UINT64_MAX, UINT32_MAX};
+	tp_cursor	cursor = {0};
+	uint32_t	frame = tp_victim(pool, nothing, NULL, NULL, &access);
+
+	return frame != TP_NONE ? frame : tp_coldest(pool, &cursor);
+}
+
+void
+tps_cache_resize(tps_cache *cache, uint32_t frames)
+{
+	const tp_access access = {0};
 	tp_pool    *pool = &cache->pool;
 
 	for (uint32_t frame = 0;
@@ -176,15 +179,12 @@ tps_cache_resize(tps_cache *cache, uint32_t frames)
 			tp_join(pool, frame);
 	while (pool->header->frames > frames)
 	{
-		uint32_t	frame = tp_victim(pool, nothing, NULL, NULL, &access);
+		uint32_t	frame = dispensable(pool);
 
-		if (frame == TP_NONE)
-			break;
 		if (!tp_is_free(pool, frame))
 			cache_evict(cache, frame, &access);
 		tp_leave(pool, frame);
 	}
-	return pool->header->frames;
 }
 
 typedef struct report_text

@@ -35,17 +35,17 @@ uint32_t	tps_cache_find(const tps_cache *cache, uint64_t page);
 void		tps_cache_join(tps_cache *cache, uint32_t frame);
 void		tps_cache_leave(tps_cache *cache, uint32_t frame);
 void		tps_cache_hit(tps_cache *cache, uint32_t frame,
-						  uint32_t flags, uint64_t now);
+						  const tp_access *access);
 
 /* unusable: a byte per frame, nonzero for frames that may not be taken; NULL
  * if all may. */
 uint32_t	tps_cache_victim(tps_cache *cache, uint64_t page,
 							 const unsigned char *unusable,
-							 uint32_t flags, uint64_t now);
+							 const tp_access *access);
 void		tps_cache_evict(tps_cache *cache, uint32_t frame,
-							uint32_t flags, uint64_t now);
+							const tp_access *access);
 void		tps_cache_admit(tps_cache *cache, uint32_t frame, uint64_t page,
-							uint32_t flags, uint64_t now);
+							const tp_access *access);
 void		tps_cache_forget(tps_cache *cache, uint32_t frame);
 
 bool		tps_cache_is_free(const tps_cache *cache, uint32_t frame);
@@ -67,10 +67,10 @@ int			tps_cache_check(const tps_cache *cache, char *text, size_t size);
 
 /*
  * Resize to frames of at most capacity: frames join, or victims are evicted
- * and their frames leave.  Returns the number of frames the pool has then:
- * more than asked for if the policy refuses to give up pages (keep).
+ * and their frames leave.  A policy that names no victims (keep) gives up its
+ * coldest pages.
  */
-uint32_t	tps_cache_resize(tps_cache *cache, uint32_t frames);
+void		tps_cache_resize(tps_cache *cache, uint32_t frames);
 
 /* ---- replay ---- */
 
