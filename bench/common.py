@@ -20,7 +20,9 @@ def report(name: str, title: str, columns: Sequence[str], rows: Sequence[Sequenc
     for i, column in enumerate(columns):
         table.add_column(column, justify="left" if i == 0 else "right")
     for row in rows:
-        table.add_row(*(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row))
+        table.add_row(
+            *(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row)
+        )
     # wide enough wherever it is read, also through a pipe
     Console(width=max(100, 14 * len(columns))).print(table)
     path = OUT / f"{name}.csv"

@@ -61,8 +61,12 @@ def chunks(pages: NDArray[np.uint64]) -> list[Chunk]:
     return [Chunk(page=pages[i : i + CHUNK_ROWS]) for i in range(0, len(pages), CHUNK_ROWS)]
 
 
-def write_oracle_general(pages: NDArray[np.uint64], next_use: NDArray[np.uint64], path: Path) -> None:
-    rows = np.zeros(len(pages), dtype=[("t", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
+def write_oracle_general(
+    pages: NDArray[np.uint64], next_use: NDArray[np.uint64], path: Path
+) -> None:
+    rows = np.zeros(
+        len(pages), dtype=[("t", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")]
+    )
     rows["t"] = np.arange(len(pages)) // 1000
     rows["id"] = pages
     rows["size"] = 1
@@ -70,7 +74,9 @@ def write_oracle_general(pages: NDArray[np.uint64], next_use: NDArray[np.uint64]
     rows.tofile(path)
 
 
-def ours(name: str, frames: int, parts: list[Chunk], next_use: NDArray[np.uint64]) -> tuple[float, float]:
+def ours(
+    name: str, frames: int, parts: list[Chunk], next_use: NDArray[np.uint64]
+) -> tuple[float, float]:
     """Return seconds and miss ratio."""
     spec = parse_policy(name)
     begin = time.perf_counter()
@@ -85,7 +91,9 @@ def ours(name: str, frames: int, parts: list[Chunk], next_use: NDArray[np.uint64
     return seconds, totals.misses / totals.requests
 
 
-def theirs(make: Callable[..., libcachesim.CacheBase], frames: int, path: Path, power: int) -> tuple[float, float]:
+def theirs(
+    make: Callable[..., libcachesim.CacheBase], frames: int, path: Path, power: int
+) -> tuple[float, float]:
     """Return seconds and miss ratio."""
     reader = libcachesim.TraceReader(
         str(path),
@@ -131,16 +139,28 @@ def main() -> None:
                 for _ in range(args.repeat)
             ]
             their_speed, our_speed = (
-                args.references / statistics.median(run[side][0] for run in runs) / 1e6 for side in (0, 1)
+                args.references / statistics.median(run[side][0] for run in runs) / 1e6
+                for side in (0, 1)
             )
             ratio = our_speed / their_speed
             verdict = "3x" if ratio >= 3 else "2x" if ratio >= 2 else "MISSED"
-            rows.append((name, power, their_speed, our_speed, ratio, runs[0][0][1], runs[0][1][1], verdict))
+            rows.append(
+                (name, power, their_speed, our_speed, ratio, runs[0][0][1], runs[0][1][1], verdict)
+            )
     title = (
         f"{args.references:,} Zipf({args.alpha}) references, {args.pages:,} pages, {frames:,} frames; "
         f"million references per second, median of {args.repeat}"
     )
-    columns = ("policy", "hash power", "libCacheSim", "tidepool", "ratio", "their misses", "our misses", "goal 2x")
+    columns = (
+        "policy",
+        "hash power",
+        "libCacheSim",
+        "tidepool",
+        "ratio",
+        "their misses",
+        "our misses",
+        "goal 2x",
+    )
     report("simulator_speed", title, columns, rows)
     picture(rows, title)
 
