@@ -11,6 +11,7 @@
 	X(tp_policy_clock) \
 	X(tp_policy_lru) \
 	X(tp_policy_arc) \
-	X(tp_policy_w_tinylfu)
+	X(tp_policy_w_tinylfu) \
+	X(tp_policy_hyperbolic)
 
 #endif							/* TIDEPOOL_POLICIES_H */
