@@ -12,6 +12,7 @@
 	X(tp_policy_lru) \
 	X(tp_policy_arc) \
 	X(tp_policy_w_tinylfu) \
-	X(tp_policy_hyperbolic)
+	X(tp_policy_hyperbolic) \
+	X(tp_policy_lean_evict)
 
 #endif							/* TIDEPOOL_POLICIES_H */
