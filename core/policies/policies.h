@@ -13,6 +13,7 @@
 	X(tp_policy_arc) \
 	X(tp_policy_w_tinylfu) \
 	X(tp_policy_hyperbolic) \
-	X(tp_policy_lean_evict)
+	X(tp_policy_lean_evict) \
+	X(tp_policy_watt)
 
 #endif							/* TIDEPOOL_POLICIES_H */
