@@ -20,6 +20,10 @@
 	X(tp_policy_osic) \
 	X(tp_policy_sieve) \
 	X(tp_policy_s3fifo) \
+	X(tp_policy_w_tinylfu) \
+	X(tp_policy_hyperbolic) \
+	X(tp_policy_lean_evict) \
+	X(tp_policy_watt) \
 	X(tp_policy_keep) \
 	X(tp_policy_recycle) \
 	X(tp_policy_jam)

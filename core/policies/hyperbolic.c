@@ -1,0 +1,228 @@
+/*
+ * hyperbolic.c
+ *	  Hyperbolic caching.
+ *
+ * Source: A. Blankstein, S. Sen, M. J. Freedman: Hyperbolic caching: Flexible
+ * caching for web applications. USENIX ATC 2017.
+ *
+ * Where this differs from the paper:
+ *	1. Costs, cost classes, expiry and windows are left out: pages are alike.
+ *	2. Time is counted in references, so that results do not depend on how
+ *	   fast the machine is.
+ *	3. A pool no larger than the sample is looked at whole (sample.h).
+ *
+ * DEFINITION.
+ *	  Ring "frames": all resident pages.  Fields: clock.
+ *	  Per page: references and inserted.
+ *	  hit: clock + 1; the page's references + 1, up to 2^32 - 1.
+ *	  victim: sample_frames (sample.h) of `sample` frames; of these the one of
+ *	    least priority, the first in the order of the sample among equals.
+ *	    Priority = references / (clock - inserted + 1): the reference that
+ *	    asks is not on the clock yet.  That of a is less than that of b if
+ *	      references(a) * age(b) < references(b) * age(a)
+ *	    in double precision, age being the denominator above.
+ *	  evict, forget: off the ring; the page's numbers are cleared.
+ *	  admit: clock + 1, unless made by VACUUM or correlated; then references =
+ *	    1, inserted = clock; onto the ring.
+ *	  join, leave: nothing.
+ *	  coldest: 16 bands by distance = age / references, rounded down, in the
+ *	    order of members from index 0; the band is
+ *	      3 + log2(c) - log2(distance), both logarithms rounded down,
+ *	    limited to 0 .. 15: band 0 is a page that was referenced once in 8c
+ *	    references or less often, and each band's pages are referenced twice
+ *	    as often as the one's before.
+ *
+ * Costs: the clock is shared, so hits need the pool's lock; up to 64 frames
+ * are looked at for a victim; a page that was hot for long stays for long.
+ * Benefits: no lists; a new page is overvalued at first, and so has time to
+ * prove itself.
+ * Memory: 16 bytes per frame beside the node; no ghosts.
+ */
+#include <string.h>
+
+#include "sample.h"
+
+enum
+{
+	FRAMES = 1					/* resident pages, a ring */
+};
+
+enum
+{
+	PARAM_SAMPLE
+};
+
+enum
+{
+	BANDS = 16					/* of coldest */
+};
+
+typedef struct hyperbolic_state
+{
+	uint64_t	clock;			/* references so far */
+} hyperbolic_state;
+
+typedef struct hyperbolic_page
+{
+	uint64_t	inserted;		/* clock at its admission */
+	uint32_t	references;		/* since, that of the admission included */
+} hyperbolic_page;
+
+/* The references since a page came in, that which is being made included. */
+static uint64_t
+age_of(const tp_pool *pool, const hyperbolic_page *page)
+{
+	return tp_state(pool, hyperbolic_state)->clock - page->inserted + 1;
+}
+
+static void
+hyperbolic_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	hyperbolic_page *page = tp_extra(pool, frame);
+
+	(void) access;
+	tp_state(pool, hyperbolic_state)->clock++;
+	if (page->references < UINT32_MAX)
+		page->references++;
+}
+
+static uint32_t
+hyperbolic_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
+				  void *arg, const tp_access *access)
+{
+	uint32_t	frames[SAMPLE_MAX];
+	uint32_t	n = sample_frames(pool,
+								  (uint32_t) pool->header->params[PARAM_SAMPLE],
+								  usable, arg, frames);
+	uint32_t	lowest = TP_NONE;
+	double		lowest_references = 0;
+	double		lowest_age = 0;
+
+	(void) incoming;
+	(void) access;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const hyperbolic_page *page = tp_extra(pool, frames[i]);
+		double		references = page->references;
+		double		age = (double) age_of(pool, page);
+
+		if (lowest == TP_NONE ||
+			references * lowest_age < lowest_references * age)
+		{
+			lowest = frames[i];
+			lowest_references = references;
+			lowest_age = age;
+		}
+	}
+	return lowest;
+}
+
+static void
+hyperbolic_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	hyperbolic_state *state = tp_state(pool, hyperbolic_state);
+	hyperbolic_page *page = tp_extra(pool, frame);
+
+	if (tp_promotes(access))
+		state->clock++;
+	page->inserted = state->clock;
+	page->references = 1;
+	tp_ring_add(pool, FRAMES, frame);
+}
+
+static void
+hyperbolic_forget(const tp_pool *pool, uint32_t frame)
+{
+	memset(tp_extra(pool, frame), 0, sizeof(hyperbolic_page));
+	tp_ring_remove(pool, frame);
+}
+
+static void
+hyperbolic_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	hyperbolic_forget(pool, frame);
+}
+
+/* log2, rounded down; x > 0 */
+static int
+log2_of(uint64_t x)
+{
+	return 63 - __builtin_clzll(x);
+}
+
+static uint32_t
+band_of(const tp_pool *pool, uint32_t frame)
+{
+	const hyperbolic_page *page = tp_extra(pool, frame);
+	int			band = 3 + log2_of(pool->header->frames) -
+		log2_of(age_of(pool, page) / page->references);
+
+	return band < 0 ? 0 : band < BANDS ? (uint32_t) band : BANDS - 1;
+}
+
+static uint32_t
+hyperbolic_coldest(const tp_pool *pool, tp_cursor *cursor)
+{
+	return tp_coldest_bands(pool, cursor, BANDS, 0, band_of);
+}
+
+static int
+hyperbolic_check(const tp_pool *pool, tp_report report, void *arg)
+{
+	uint64_t	clock = tp_state(pool, hyperbolic_state)->clock;
+	int			bad = 0;
+
+	for (uint32_t i = 0; i < pool->header->frames; i++)
+	{
+		uint32_t	frame = pool->members[i];
+		const hyperbolic_page *page = tp_extra(pool, frame);
+
+		if (tp_is_free(pool, frame))
+		{
+			bad += tp_expect(page->references == 0, "free frame referenced",
+							 frame, report, arg);
+			continue;
+		}
+		bad += tp_expect(page->inserted <= clock, "page from the future", frame,
+						 report, arg);
+		bad += tp_expect(page->references >= 1, "page never referenced", frame,
+						 report, arg);
+		bad += tp_expect(page->references <= age_of(pool, page),
+						 "more references than time", frame, report, arg);
+	}
+	return bad;
+}
+
+static const tp_param hyperbolic_params[] = {
+	[PARAM_SAMPLE] = {
+		.name = "sample", .type = TP_PARAM_INTEGER,
+		.default_value = 64, .min = 1, .max = SAMPLE_MAX,
+		.help = "frames looked at for a victim"
+	},
+	{0}
+};
+
+static const tp_field hyperbolic_fields[] = {
+	{"clock", TP_FIELD_U64, offsetof(hyperbolic_state, clock)},
+	{0}
+};
+
+const tp_policy tp_policy_hyperbolic = {
+	.name = "hyperbolic",
+	.title = "hyperbolic caching",
+	.source = "Blankstein, Sen, Freedman, USENIX ATC 2017",
+	.flags = TP_RANDOMIZED,
+	.state_size = sizeof(hyperbolic_state),
+	.extra_size = sizeof(hyperbolic_page),
+	.params = hyperbolic_params,
+	.fields = hyperbolic_fields,
+	.lists = {"~frames"},
+	.hit = hyperbolic_hit,
+	.victim = hyperbolic_victim,
+	.evict = hyperbolic_evict,
+	.admit = hyperbolic_admit,
+	.forget = hyperbolic_forget,
+	.coldest = hyperbolic_coldest,
+	.check = hyperbolic_check,
+};

@@ -1,0 +1,77 @@
+/*
+ * sample.h
+ *	  A random sample of a pool's resident frames, for the policies that
+ *	  evict the least valuable of a few.
+ */
+#ifndef TIDEPOOL_SAMPLE_H
+#define TIDEPOOL_SAMPLE_H
+
+#include "tidepool/pool.h"
+#include "tidepool/random.h"
+
+#define SAMPLE_MAX 256			/* frames in a sample */
+
+/* Frames looked at for each one wanted, before the sample stays smaller. */
+#define SAMPLE_TRIES 4
+
+/*
+ * The first `want` resident usable members from index start on, wrapping.
+ * Returns how many there are.
+ */
+static inline uint32_t
+sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
+				tp_usable usable, void *arg, uint32_t *frames)
+{
+	uint32_t	n = pool->header->frames;
+	uint32_t	found = 0;
+
+	for (uint32_t i = 0; i < n && found < want; i++)
+	{
+		uint32_t	frame = pool->members[((uint64_t) start + i) % n];
+
+		if (!tp_is_free(pool, frame) && (usable == NULL || usable(arg, frame)))
+			frames[found++] = frame;
+	}
+	return found;
+}
+
+/*
+ * Up to `want` (1 .. SAMPLE_MAX) resident usable frames.  Returns how many; 0
+ * only if there is none.
+ *
+ * A pool of at most `want` frames is taken whole, in the order of members,
+ * without drawing.  Otherwise members are drawn, with replacement; those that
+ * are free or unusable are drawn again, SAMPLE_TRIES * want draws in all.  If
+ * not one was found, one more tp_random_below(frames) is the index from which
+ * the first usable frame is looked for, upwards in members, wrapping.
+ *
+ * The extra bytes of the frames are being fetched on return: the draws do not
+ * wait for one another, so their cache misses overlap.
+ */
+static inline uint32_t
+sample_frames(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
+			  uint32_t *frames)
+{
+	uint32_t	n = pool->header->frames;
+	bool		none_free = pool->header->lists[TP_FREE].count == 0;
+	uint32_t	found = 0;
+
+	if (n <= want)
+		return sample_in_order(pool, 0, want, usable, arg, frames);
+	for (uint32_t tries = SAMPLE_TRIES * want;
+		 tries > 0 && found < want; tries--)
+	{
+		uint32_t	frame = tp_random_member(pool);
+
+		__builtin_prefetch(tp_extra(pool, frame));
+		if ((none_free || !tp_is_free(pool, frame)) &&
+			(usable == NULL || usable(arg, frame)))
+			frames[found++] = frame;
+	}
+	if (found > 0)
+		return found;
+	return sample_in_order(pool, tp_random_below(pool, n), 1, usable, arg,
+						   frames);
+}
+
+#endif							/* TIDEPOOL_SAMPLE_H */

@@ -1,0 +1,449 @@
+/*
+ * watt.c
+ *	  Write-aware timestamp tracking.
+ *
+ * Source: D. Voehringer, V. Leis: Write-aware timestamp tracking: Effective
+ * and efficient page replacement for modern hardware. PVLDB 16(11), 2023.
+ *
+ * The defaults are those of the authors' simulator as they published it with
+ * the paper: 8 accesses and 4 writes logged, 4 epochs in a replacement of the
+ * whole pool, samples of 8, the first subfrequency dampened to a tenth, a
+ * write weighing as much as an access, nothing kept of evicted pages.  From
+ * there, too: ages are taken plus one, and subfrequencies limited to one.
+ *
+ * Where this differs from the paper:
+ *	1. One victim for each sample, as in the simulator.  The threshold by which
+ *	   the paper's evictor threads take many at once serves to refill a list
+ *	   of free frames, which is the caller's affair here.
+ *	2. Stamps have 16 bits, and those older than 16,384 epochs are forgotten,
+ *	   which keeps new and old apart: each eviction looks at one frame in
+ *	   turn, and at the oldest ghost.  Logs are not cyclic but newest first.
+ *	3. Of an evicted page at most 4 accesses and 1 write are remembered, what
+ *	   a ghost has room for; the simulator, if told to, remembers all.
+ *	4. A write is logged also if the reference is correlated with the one
+ *	   before: a page that was read first is as dirty.  VACUUM's is not.
+ *	5. A pool no larger than the sample is looked at whole (sample.h).
+ *
+ * DEFINITION.
+ *	  Ring "frames": all resident pages; count = length of the log of accesses
+ *	  (at most k_read), mark = of the log of writes (at most k_write).  Ghosts
+ *	  "history".  Fields: epoch; evictions, in this epoch; hand, an index.
+ *	  To log an epoch: unless it is the newest stamp already, put it before
+ *	    that, and cut the log to its limit.
+ *	  hit: unless correlated or by VACUUM, log the epoch in the accesses; if a
+ *	    write, but not by VACUUM, log it in the writes.
+ *	  value: f(accesses) + write_cost * f(writes), where f of an empty log is
+ *	    0, and else the largest of s(i) / (age(i) + 1), or 1 if that is more;
+ *	    i counts from 1 for the newest stamp, s(1) = dampening, other s(i) = i,
+ *	    age = epoch - stamp.  In double precision, one division for each i.
+ *	  victim: sample_frames (sample.h) of `sample` frames; of these the one of
+ *	    least value, the first in the order of the sample among equals.
+ *	  evict: (1) Off the ring.  (2) If limit = floor(history * c) > 0: trim the
+ *	    ghosts to limit - 1 from the tail, then a ghost at the head with the 4
+ *	    newest accesses and the newest write.  (3) Both logs empty.  (4) In
+ *	    members[hand], resident or not, drop the stamps of age > 16,384; hand +
+ *	    1, or 0 at c.  Drop the ghost at the tail if its newest access is of
+ *	    such age or if it has none.  (5) evictions + 1; if that is floor(c /
+ *	    epoch parameter) or more: evictions = 0, epoch + 1.
+ *	  forget: off the ring, both logs empty.
+ *	  admit: both logs as the page's ghost has them, cut to their limits; empty
+ *	    if there is none or the reference is correlated or by VACUUM.  The
+ *	    ghost goes.  Log the epoch in the accesses in any case, in the writes
+ *	    as hit does.  Onto the ring.
+ *	  leave: a hand at c becomes 0; trim the ghosts to floor(history * c).
+ *	  coldest: 16 bands by value, in the order of members from index 0: below
+ *	    2^-15, then each twice as wide as the one before, the last from 1/2 on.
+ *
+ * Costs: up to 12 divisions for each frame of a sample.
+ * Benefits: recency and frequency from one log, which a hit touches once in an
+ * epoch; pages often written stay longer, so that fewer writes reach the disk.
+ * Memory: 24 bytes per frame beside the node; `history` ghosts per frame.
+ *
+ * LOCKING.  A hit reads the pool's epoch and writes the page's logs.  Races as
+ * in watt_log.h.  A hit overtaken by the frame's next admission may leave the
+ * new page the old one's logs, unless the caller holds a pin meanwhile.
+ */
+#include "sample.h"
+#include "watt_log.h"
+
+enum
+{
+	FRAMES = 1					/* resident pages, a ring */
+};
+
+enum
+{
+	HISTORY = 1					/* ghosts, the last evicted at the head */
+};
+
+enum
+{
+	PARAM_K_READ,
+	PARAM_K_WRITE,
+	PARAM_EPOCH,
+	PARAM_SAMPLE,
+	PARAM_DAMPENING,
+	PARAM_WRITE_COST,
+	PARAM_HISTORY
+};
+
+enum
+{
+	GHOST_ACCESSES = 4,			/* stamps that a ghost has room for */
+	BANDS = 16					/* of coldest */
+};
+
+typedef struct watt_state
+{
+	uint64_t	epoch;			/* read by hits without the lock */
+	uint32_t	evictions;		/* in this epoch */
+	uint32_t	hand;			/* index in members of the frame whose stamps
+								 * are looked at next; below frames, or 0 */
+} watt_state;
+
+typedef struct watt_page
+{
+	uint64_t	accesses[2];	/* words of the logs, see watt_log.h */
+	uint64_t	writes[1];
+} watt_page;
+
+static watt_log
+accesses_of(const tp_pool *pool, uint32_t frame)
+{
+	return (watt_log) {
+		((watt_page *) tp_extra(pool, frame))->accesses,
+		&pool->nodes[frame].count,
+		(uint32_t) pool->header->params[PARAM_K_READ]
+	};
+}
+
+static watt_log
+writes_of(const tp_pool *pool, uint32_t frame)
+{
+	return (watt_log) {
+		((watt_page *) tp_extra(pool, frame))->writes,
+		&pool->nodes[frame].mark,
+		(uint32_t) pool->header->params[PARAM_K_WRITE]
+	};
+}
+
+static void
+empty_logs(const tp_pool *pool, uint32_t frame)
+{
+	watt_log_set_length(accesses_of(pool, frame), 0);
+	watt_log_set_length(writes_of(pool, frame), 0);
+}
+
+/* Equation 3 of the paper. */
+static double
+value_of(const tp_pool *pool, uint32_t frame)
+{
+	const double *params = pool->header->params;
+	uint64_t	epoch = tp_state(pool, watt_state)->epoch;
+
+	return watt_log_frequency(accesses_of(pool, frame), epoch,
+							  params[PARAM_DAMPENING]) +
+		params[PARAM_WRITE_COST] *
+		watt_log_frequency(writes_of(pool, frame), epoch,
+						   params[PARAM_DAMPENING]);
+}
+
+static bool
+is_write(const tp_access *access)
+{
+	return (access->flags & (TP_WRITE | TP_VACUUM)) == TP_WRITE;
+}
+
+static void
+watt_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	uint64_t	epoch = watt_load(&tp_state(pool, watt_state)->epoch);
+
+	if (tp_promotes(access))
+		watt_log_add(accesses_of(pool, frame), epoch);
+	if (is_write(access))
+		watt_log_add(writes_of(pool, frame), epoch);
+}
+
+static uint32_t
+watt_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
+			const tp_access *access)
+{
+	uint32_t	frames[SAMPLE_MAX];
+	uint32_t	n = sample_frames(pool,
+								  (uint32_t) pool->header->params[PARAM_SAMPLE],
+								  usable, arg, frames);
+	uint32_t	lowest = TP_NONE;
+	double		lowest_value = 0;
+
+	(void) incoming;
+	(void) access;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		double		value = value_of(pool, frames[i]);
+
+		if (lowest == TP_NONE || value < lowest_value)
+		{
+			lowest = frames[i];
+			lowest_value = value;
+		}
+	}
+	return lowest;
+}
+
+/* ---- the history of evicted pages ---- */
+
+static uint32_t
+ghost_limit(const tp_pool *pool)
+{
+	return (uint32_t) (pool->header->params[PARAM_HISTORY] *
+					   pool->header->frames);
+}
+
+static void
+watt_trim_ghosts(const tp_pool *pool, uint32_t limit)
+{
+	while (pool->header->ghost_count > limit)
+		tp_ghost_drop_tail(pool, HISTORY);
+}
+
+/*
+ * In a ghost, value is the first word of the accesses; small their number,
+ * plus 16 if there is a write, and the two bytes of the write's stamp.
+ */
+static uint32_t
+ghost_accesses(const tp_ghost *ghost)
+{
+	return ghost->small[0] & 15;
+}
+
+static void
+leave_ghost(const tp_pool *pool, uint32_t frame)
+{
+	watt_log	accesses = accesses_of(pool, frame);
+	watt_log	writes = writes_of(pool, frame);
+	uint32_t	length = watt_log_length(accesses);
+	tp_ghost   *ghost = &pool->ghosts[tp_ghost_push(pool, HISTORY, frame)];
+
+	ghost->value = watt_load(accesses.words);
+	ghost->small[0] = (uint8_t) (length < GHOST_ACCESSES ?
+								 length : GHOST_ACCESSES);
+	if (watt_log_length(writes) > 0)
+		ghost->small[0] |= 16;
+	ghost->small[1] = (uint8_t) watt_log_stamp(writes, 0);
+	ghost->small[2] = (uint8_t) (watt_log_stamp(writes, 0) >> 8);
+}
+
+static void
+recall(const tp_pool *pool, uint32_t frame, const tp_ghost *ghost)
+{
+	watt_log	accesses = accesses_of(pool, frame);
+	watt_log	writes = writes_of(pool, frame);
+
+	watt_store(accesses.words, ghost->value);
+	watt_store(writes.words, ghost->small[1] | (uint64_t) ghost->small[2] << 8);
+	watt_log_set_length(accesses, ghost_accesses(ghost));
+	watt_log_set_length(writes, ghost->small[0] >> 4);
+}
+
+static void
+watt_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	uint64_t	epoch = tp_state(pool, watt_state)->epoch;
+	uint32_t	ghost = tp_ghost_of_node(pool, frame);
+
+	if (ghost != TP_NONE)
+	{
+		if (tp_promotes(access))
+			recall(pool, frame, &pool->ghosts[ghost]);
+		tp_ghost_remove(pool, ghost);
+	}
+	watt_log_add(accesses_of(pool, frame), epoch);
+	if (is_write(access))
+		watt_log_add(writes_of(pool, frame), epoch);
+	tp_ring_add(pool, FRAMES, frame);
+}
+
+/*
+ * One frame in its turn, and the oldest ghost.  The hand goes round in c
+ * evictions, which are less than 256 epochs; and no more than 8c ghosts can be
+ * waiting to be dropped.  So no stamp comes near to an age of 2^16.
+ */
+static void
+forget_old_stamps(const tp_pool *pool)
+{
+	watt_state *state = tp_state(pool, watt_state);
+	uint32_t	frame = pool->members[state->hand];
+	uint32_t	oldest = tp_ghost_list_of(pool, HISTORY)->tail;
+
+	watt_log_forget(accesses_of(pool, frame), state->epoch);
+	watt_log_forget(writes_of(pool, frame), state->epoch);
+	state->hand = state->hand + 1 < pool->header->frames ? state->hand + 1 : 0;
+	if (oldest != TP_NONE &&
+		(ghost_accesses(&pool->ghosts[oldest]) == 0 ||
+		 watt_is_old((uint16_t) pool->ghosts[oldest].value, state->epoch)))
+		tp_ghost_remove(pool, oldest);
+}
+
+static void
+watt_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	watt_state *state = tp_state(pool, watt_state);
+	uint32_t	epoch_length = pool->header->frames /
+		(uint32_t) pool->header->params[PARAM_EPOCH];
+	uint32_t	limit = ghost_limit(pool);
+
+	(void) access;
+	tp_ring_remove(pool, frame);
+	if (limit > 0)
+	{
+		watt_trim_ghosts(pool, limit - 1);
+		leave_ghost(pool, frame);
+	}
+	empty_logs(pool, frame);
+	forget_old_stamps(pool);
+	if (++state->evictions >= epoch_length)
+	{
+		state->evictions = 0;
+		watt_store(&state->epoch, state->epoch + 1);
+	}
+}
+
+static void
+watt_forget(const tp_pool *pool, uint32_t frame)
+{
+	tp_ring_remove(pool, frame);
+	empty_logs(pool, frame);
+}
+
+static void
+watt_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
+{
+	watt_state *state = tp_state(pool, watt_state);
+
+	(void) frame;
+	(void) slot;
+	if (state->hand >= pool->header->frames)
+		state->hand = 0;
+	watt_trim_ghosts(pool, ghost_limit(pool));
+}
+
+static uint32_t
+band_of(const tp_pool *pool, uint32_t frame)
+{
+	double		value = value_of(pool, frame);
+	uint32_t	band = BANDS - 1;
+
+	for (; band > 0 && value < 0.5; band--)
+		value *= 2;
+	return band;
+}
+
+static uint32_t
+watt_coldest(const tp_pool *pool, tp_cursor *cursor)
+{
+	return tp_coldest_bands(pool, cursor, BANDS, 0, band_of);
+}
+
+static int
+watt_check(const tp_pool *pool, tp_report report, void *arg)
+{
+	uint32_t	n = pool->header->frames;
+	uint32_t	hand = tp_state(pool, watt_state)->hand;
+	int			bad = 0;
+
+	bad += tp_expect(hand < n || hand == 0, "hand outside the ring", hand,
+					 report, arg);
+	bad += tp_expect(pool->header->ghost_count <= ghost_limit(pool),
+					 "more ghosts than wanted", 0, report, arg);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	frame = pool->members[i];
+		watt_log	accesses = accesses_of(pool, frame);
+		watt_log	writes = writes_of(pool, frame);
+
+		bad += tp_expect(watt_log_length(accesses) <= accesses.limit &&
+						 watt_log_length(writes) <= writes.limit,
+						 "log longer than it may be", frame, report, arg);
+		if (tp_is_free(pool, frame))
+			bad += tp_expect(watt_log_length(accesses) == 0 &&
+							 watt_log_length(writes) == 0,
+							 "log of a free frame", frame, report, arg);
+	}
+	return bad;
+}
+
+static double
+watt_ghosts(const double *params)
+{
+	return params[PARAM_HISTORY];
+}
+
+static const tp_param watt_params[] = {
+	[PARAM_K_READ] = {
+		.name = "k_read", .type = TP_PARAM_INTEGER,
+		.default_value = 8, .min = 1, .max = 8,
+		.help = "accesses logged per page, those that write included"
+	},
+	[PARAM_K_WRITE] = {
+		.name = "k_write", .type = TP_PARAM_INTEGER,
+		.default_value = 4, .min = 0, .max = 4,
+		.help = "writes logged per page"
+	},
+	[PARAM_EPOCH] = {
+		.name = "epoch", .type = TP_PARAM_INTEGER,
+		.default_value = 4, .min = 1, .max = 128,
+		.help = "epochs in as many evictions as there are frames"
+	},
+	[PARAM_SAMPLE] = {
+		.name = "sample", .type = TP_PARAM_INTEGER,
+		.default_value = 8, .min = 1, .max = SAMPLE_MAX,
+		.help = "frames looked at for a victim"
+	},
+	[PARAM_DAMPENING] = {
+		.name = "dampening", .type = TP_PARAM_REAL,
+		.default_value = 0.1, .min = 0, .max = 1,
+		.help = "weight of the last access by itself"
+	},
+	[PARAM_WRITE_COST] = {
+		.name = "write_cost", .type = TP_PARAM_REAL,
+		.default_value = 1, .min = 0, .max = 1000,
+		.help = "weight of the writes against the accesses"
+	},
+	[PARAM_HISTORY] = {
+		.name = "history", .type = TP_PARAM_FRACTION,
+		.default_value = 0, .min = 0, .max = 8,
+		.help = "evicted pages remembered, as a share of the frames"
+	},
+	{0}
+};
+
+static const tp_field watt_fields[] = {
+	{"epoch", TP_FIELD_U64, offsetof(watt_state, epoch)},
+	{"evictions", TP_FIELD_U32, offsetof(watt_state, evictions)},
+	{"hand", TP_FIELD_U32, offsetof(watt_state, hand)},
+	{0}
+};
+
+const tp_policy tp_policy_watt = {
+	.name = "watt",
+	.title = "write-aware timestamp tracking",
+	.source = "Voehringer, Leis, PVLDB 2023",
+	.flags = TP_HIT_LOCK_FREE | TP_COUNTS_ALL | TP_RANDOMIZED,
+	.state_size = sizeof(watt_state),
+	.extra_size = sizeof(watt_page),
+	.params = watt_params,
+	.fields = watt_fields,
+	.lists = {"~frames"},
+	.ghost_lists = {"history"},
+	.ghosts = watt_ghosts,
+	.leave = watt_leave,
+	.hit = watt_hit,
+	.victim = watt_victim,
+	.evict = watt_evict,
+	.admit = watt_admit,
+	.forget = watt_forget,
+	.coldest = watt_coldest,
+	.trim_ghosts = watt_trim_ghosts,
+	.check = watt_check,
+};

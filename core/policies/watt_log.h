@@ -1,0 +1,116 @@
+/*
+ * watt_log.h
+ *	  The log of a page for watt.c: the epochs in which something happened.
+ *
+ * A log is up to 8 stamps, newest first; a stamp is the low 16 bits of an
+ * epoch.  A stamp's age is therefore known modulo 2^16, and whoever keeps logs
+ * has to forget stamps before they grow that old.
+ *
+ * LOCKING.  watt_log_add may run beside anything.  Two at once, or one beside
+ * watt_log_forget, may lose or repeat a stamp.
+ */
+#ifndef TIDEPOOL_WATT_LOG_H
+#define TIDEPOOL_WATT_LOG_H
+
+#include "tidepool/page.h"
+
+#define WATT_MAX_AGE 16384		/* epochs; older stamps are to be forgotten */
+
+typedef struct watt_log
+{
+	uint64_t   *words;			/* four stamps each, the newest lowest */
+	uint8_t    *length;			/* stamps in the log */
+	uint32_t	limit;			/* most that it may hold, 0 .. 8 */
+} watt_log;
+
+static inline uint64_t
+watt_load(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+static inline void
+watt_store(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t
+watt_log_length(watt_log log)
+{
+	return __atomic_load_n(log.length, __ATOMIC_RELAXED);
+}
+
+/* Cut or lengthen the log, to its limit at most. */
+static inline void
+watt_log_set_length(watt_log log, uint32_t length)
+{
+	__atomic_store_n(log.length,
+					 (uint8_t) (length < log.limit ? length : log.limit),
+					 __ATOMIC_RELAXED);
+}
+
+/* Stamp number i, 0 being the newest. */
+static inline uint16_t
+watt_log_stamp(watt_log log, uint32_t i)
+{
+	return (uint16_t) (watt_load(&log.words[i / 4]) >> (i % 4 * 16));
+}
+
+/* Log the epoch, unless that has been done. */
+static inline void
+watt_log_add(watt_log log, uint64_t epoch)
+{
+	uint32_t	length = watt_log_length(log);
+	uint64_t	newest = watt_load(&log.words[0]);
+
+	if (log.limit == 0 || (length > 0 && (uint16_t) newest == (uint16_t) epoch))
+		return;
+	if (log.limit > 4)
+		watt_store(&log.words[1],
+				   watt_load(&log.words[1]) << 16 | newest >> 48);
+	watt_store(&log.words[0], newest << 16 | (uint16_t) epoch);
+	watt_log_set_length(log, length + 1);
+}
+
+static inline bool
+watt_is_old(uint16_t stamp, uint64_t epoch)
+{
+	return (uint16_t) (epoch - stamp) > WATT_MAX_AGE;
+}
+
+/* Drop the stamps that are too old. */
+static inline void
+watt_log_forget(watt_log log, uint64_t epoch)
+{
+	uint32_t	length = watt_log_length(log);
+	uint32_t	kept = length;
+
+	while (kept > 0 && watt_is_old(watt_log_stamp(log, kept - 1), epoch))
+		kept--;
+	if (kept < length)
+		watt_log_set_length(log, kept);
+}
+
+/*
+ * Equations 1 and 2 of the paper: the largest subfrequency, the first one
+ * dampened; limited to 1, and 0 of an empty log.
+ */
+static inline double
+watt_log_frequency(watt_log log, uint64_t epoch, double dampening)
+{
+	uint32_t	length = watt_log_length(log);
+	double		largest = 0;
+
+	for (uint32_t i = 0; i < length; i++)
+	{
+		uint16_t	age = (uint16_t) (epoch - watt_log_stamp(log, i));
+		double		f = (i == 0 ? dampening : i + 1) / (age + 1.0);
+
+		if (f > largest)
+			largest = f;
+	}
+	return largest < 1 ? largest : 1;
+}
+
+#endif							/* TIDEPOOL_WATT_LOG_H */
