@@ -10,6 +10,7 @@
 #define TP_ALL_POLICIES(X) \
 	X(tp_policy_clock) \
 	X(tp_policy_lru) \
+	X(tp_policy_lru_k) \
 	X(tp_policy_arc) \
 	X(tp_policy_lirs)
 
