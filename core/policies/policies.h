@@ -12,6 +12,7 @@
 	X(tp_policy_lru) \
 	X(tp_policy_lru_k) \
 	X(tp_policy_arc) \
-	X(tp_policy_lirs)
+	X(tp_policy_lirs) \
+	X(tp_policy_lirs2)
 
 #endif							/* TIDEPOOL_POLICIES_H */
