@@ -13,10 +13,13 @@
 	X(tp_policy_clock) \
 	X(tp_policy_lru) \
 	X(tp_policy_mru) \
+	X(tp_policy_lru_k) \
 	X(tp_policy_2q) \
 	X(tp_policy_mq) \
 	X(tp_policy_arc) \
 	X(tp_policy_car) \
+	X(tp_policy_lirs) \
+	X(tp_policy_lirs2) \
 	X(tp_policy_osic) \
 	X(tp_policy_sieve) \
 	X(tp_policy_s3fifo) \

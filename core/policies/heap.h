@@ -1,0 +1,194 @@
+/*
+ * heap.h
+ *	  A binary heap of some of a pool's frames, the least at the top.
+ *
+ * The heap is an array without memory of its own: cell i lies in the extra of
+ * members[i], whatever frame that is, and every frame on the heap knows its
+ * place.  A policy that uses it makes heap_link the first field of its extra,
+ * calls heap_leave when a frame leaves, and passes the number of frames on
+ * the heap, which is the number of frames on one of its lists.
+ *
+ * The order is the policy's: comes_first(pool, a, b), a strict order of the
+ * frames on the heap.  It is a constant in each policy, so the compiler makes
+ * a heap of its own for each.
+ *
+ * Costs: 8 bytes a frame; O(log n) for every operation at worst.
+ * Benefits: O(1) on average for heap_raised, since most frames are leaves;
+ * it follows the pool as frames join and leave.
+ */
+#ifndef TIDEPOOL_HEAP_H
+#define TIDEPOOL_HEAP_H
+
+#include "tidepool/pool.h"
+
+typedef struct heap_link
+{
+	uint32_t	cell;			/* in members[i]: the frame in cell i */
+	uint32_t	place;			/* in a frame on the heap: its own cell */
+} heap_link;
+
+typedef bool (*heap_order) (const tp_pool *pool, uint32_t a, uint32_t b);
+
+static inline heap_link *
+heap_link_of(const tp_pool *pool, uint32_t frame)
+{
+	return tp_extra(pool, frame);
+}
+
+/* The frame in a cell; cell 0 has the least of all. */
+static inline uint32_t
+heap_at(const tp_pool *pool, uint32_t cell)
+{
+	return heap_link_of(pool, pool->members[cell])->cell;
+}
+
+static inline void
+heap_put(const tp_pool *pool, uint32_t cell, uint32_t frame)
+{
+	heap_link_of(pool, pool->members[cell])->cell = frame;
+	heap_link_of(pool, frame)->place = cell;
+}
+
+/* Put a frame in this cell, or in one above it if it comes first there. */
+static inline void
+heap_up(const tp_pool *pool, uint32_t cell, uint32_t frame,
+		heap_order comes_first)
+{
+	while (cell > 0)
+	{
+		uint32_t	parent = heap_at(pool, (cell - 1) / 2);
+
+		if (!comes_first(pool, frame, parent))
+			break;
+		heap_put(pool, cell, parent);
+		cell = (cell - 1) / 2;
+	}
+	heap_put(pool, cell, frame);
+}
+
+/* Put a frame in this cell, or in one below it if others come first. */
+static inline void
+heap_down(const tp_pool *pool, uint32_t count, uint32_t cell, uint32_t frame,
+		  heap_order comes_first)
+{
+	for (;;)
+	{
+		uint64_t	below = 2 * (uint64_t) cell + 1;
+		uint32_t	child;
+
+		if (below >= count)
+			break;
+		child = heap_at(pool, (uint32_t) below);
+		if (below + 1 < count)
+		{
+			uint32_t	other = heap_at(pool, (uint32_t) below + 1);
+
+			if (comes_first(pool, other, child))
+			{
+				child = other;
+				below++;
+			}
+		}
+		if (!comes_first(pool, child, frame))
+			break;
+		heap_put(pool, cell, child);
+		cell = (uint32_t) below;
+	}
+	heap_put(pool, cell, frame);
+}
+
+/* Add a frame to the count frames there are. */
+static inline void
+heap_push(const tp_pool *pool, uint32_t count, uint32_t frame,
+		  heap_order comes_first)
+{
+	heap_up(pool, count, frame, comes_first);
+}
+
+/* Take one of the count frames off. */
+static inline void
+heap_remove(const tp_pool *pool, uint32_t count, uint32_t frame,
+			heap_order comes_first)
+{
+	uint32_t	cell = heap_link_of(pool, frame)->place;
+	uint32_t	last = heap_at(pool, count - 1);
+
+	if (last == frame)
+		return;
+	if (comes_first(pool, last, frame))
+		heap_up(pool, cell, last, comes_first);
+	else
+		heap_down(pool, count - 1, cell, last, comes_first);
+}
+
+/* A frame on the heap has come to stand later in the order than before. */
+static inline void
+heap_raised(const tp_pool *pool, uint32_t count, uint32_t frame,
+			heap_order comes_first)
+{
+	heap_down(pool, count, heap_link_of(pool, frame)->place, frame,
+			  comes_first);
+}
+
+/*
+ * A look at the frames in order that changes nothing in the end.  To pass
+ * over the top of count frames, heap_set_aside puts it in the last cell and
+ * the heap goes on with count - 1; heap_restore takes all frames back that
+ * have been set aside since the heap had count.
+ */
+static inline void
+heap_set_aside(const tp_pool *pool, uint32_t count, heap_order comes_first)
+{
+	uint32_t	top = heap_at(pool, 0);
+	uint32_t	last = heap_at(pool, count - 1);
+
+	heap_put(pool, count - 1, top);
+	if (count > 1)
+		heap_down(pool, count - 1, 0, last, comes_first);
+}
+
+static inline void
+heap_restore(const tp_pool *pool, uint32_t left, uint32_t count,
+			 heap_order comes_first)
+{
+	for (; left < count; left++)
+		heap_up(pool, left, heap_at(pool, left), comes_first);
+}
+
+/*
+ * For a policy's leave.  The cell that lay with the frame, which was free,
+ * goes to the member that has taken its slot; that one's own cell was the
+ * last, which no heap with a free frame beside it uses.
+ */
+static inline void
+heap_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
+{
+	if (slot < pool->header->frames)
+		heap_link_of(pool, pool->members[slot])->cell =
+			heap_link_of(pool, frame)->cell;
+}
+
+/* For a policy's check: are these count frames a heap, all on that list? */
+static inline int
+heap_check(const tp_pool *pool, uint32_t count, unsigned list,
+		   heap_order comes_first, tp_report report, void *arg)
+{
+	int			bad = 0;
+
+	for (uint32_t cell = 0; cell < count && bad == 0; cell++)
+	{
+		uint32_t	frame = heap_at(pool, cell);
+
+		bad += tp_expect(heap_link_of(pool, frame)->place == cell,
+						 "frame on the heap does not know its place", frame, report,
+						 arg);
+		bad += tp_expect(pool->nodes[frame].list == list,
+						 "frame on the heap is not on its list", frame, report, arg);
+		bad += tp_expect(cell == 0 ||
+						 !comes_first(pool, frame, heap_at(pool, (cell - 1) / 2)),
+						 "heap out of order", frame, report, arg);
+	}
+	return bad;
+}
+
+#endif							/* TIDEPOOL_HEAP_H */
