@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := build/stamps
 
+# meson and ninja are the environment's own
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
 # what the installed command is made from
 SOURCES := $(shell find core sim python -type f -not -path '*/tests/*' -not -name '*.pyc') \
 	meson.build meson.options pyproject.toml VERSION
@@ -51,7 +54,7 @@ build/sanitized/build.ninja: $(STAMPS)/dev
 		-Dbuildtype=debugoptimized -Db_ndebug=false -Db_sanitize=address,undefined >/dev/null
 
 test-c: build/sanitized/build.ninja ## unit tests in C and bounded fuzzing, under sanitizers
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/meson test -C build/sanitized --print-errorlogs
+	$(BIN)/meson test -C build/sanitized --print-errorlogs
 
 test-python: $(STAMPS)/installed $(STAMPS)/dev ## policies against models, simulator, traces, command
 	$(BIN)/pytest -q -n 2

@@ -33,6 +33,9 @@ ghost_slots(const tp_policy *policy, const double *params, uint32_t capacity)
 size_t
 tp_block_size(const tp_policy *policy, const double *params, uint32_t capacity)
 {
+	if (capacity > TP_MAX_FRAMES ||
+		ghost_slots(policy, params, capacity) >= TP_NONE)
+		return 0;
 	return header_size() +
 		(size_t) capacity * (sizeof(tp_node) + stride_of(policy) +
 							 2 * sizeof(uint32_t)) +

@@ -13,6 +13,8 @@ make_block(const tps_cache *cache, const tp_policy *policy)
 {
 	size_t		size = tp_block_size(policy, cache->params, cache->capacity);
 
+	if (size == 0)
+		return NULL;
 	return aligned_alloc(64, (size + 63) & ~(size_t) 63);
 }
 

@@ -37,6 +37,7 @@
 
 #include "tidepool/page.h"
 
+#define TP_MAX_FRAMES		(UINT32_C(1) << 31) /* in one numbering of frames */
 #define TP_MAX_PARAMS		8	/* parameters of one policy */
 #define TP_MAX_LISTS		12	/* lists of frames, the free list among them */
 #define TP_MAX_GHOST_LISTS	4	/* lists of ghosts, the free list among them */

@@ -189,6 +189,7 @@ size_t		tp_describe(const tp_pool *pool, char *text, size_t size);
 /*
  * The pieces of one pool with its own arrays for frames 0 .. capacity - 1, in
  * one block of memory (8-aligned): for callers that do not share arrays.
+ * Returns 0 if so many frames, or their ghosts, cannot be numbered.
  */
 size_t		tp_block_size(const tp_policy *policy, const double *params,
 						  uint32_t capacity);
