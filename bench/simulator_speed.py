@@ -133,7 +133,7 @@ def main() -> None:
         for name, make in PAIRS:
             if args.policy and name not in args.policy:
                 continue
-            power = min(HASH_POWERS, key=lambda power: theirs(make, frames, tuning, power)[0])  # noqa: B023
+            power = min(HASH_POWERS, key=lambda power: theirs(make, frames, tuning, power)[0])
             runs = [
                 (theirs(make, frames, path, power), ours(name, frames, parts, next_use))
                 for _ in range(args.repeat)

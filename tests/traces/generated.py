@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from tidepool.traces.generators import GeneratedTrace, streams
 from tidepool.traces.model import Chunk
 

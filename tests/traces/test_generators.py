@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tidepool.errors import TraceError
 from tidepool.traces import model
 from tidepool.traces.generators import (

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from tidepool.traces.generators import Tpcc, Ycsb
 from tidepool.traces.generators.storage import Btree, entries_per_page, rows_per_page
 from tidepool.traces.generators.tpcc import _Mix

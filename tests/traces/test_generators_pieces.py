@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tidepool.traces import model
 from tidepool.traces.generators import draws, streams, transactions
 from tidepool.traces.generators.storage import Btree, entries_per_page, rows_per_page

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+
 from tidepool.traces.generators import OltpScan, Scan
 from tidepool.traces.model import Flag, Kind
 from traces.generated import Columns, block, columns, fits, is_near, relation
