@@ -23,6 +23,14 @@ PAGES = 20
 # Parameters beside the defaults that the models are run with.
 VARIANTS: dict[str, list[str]] = {
     "clock": ["max_usage=1", "max_usage=2,initial=0"],
+    "2q": ["kin=0.5,kout=1", "kin=0.1,kout=0.2", "kin=1,kout=3"],
+    "mq": [
+        "queues=1",
+        "queues=2,lifetime=3",
+        "queues=3,lifetime=1,qout=0.5",
+        "qout=0",
+        "queues=4,lifetime=6,qout=1.5",
+    ],
 }
 
 SPECS = [

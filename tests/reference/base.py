@@ -20,6 +20,14 @@ def promotes(flags: int) -> bool:
     return not flags & (CORRELATED | VACUUM)
 
 
+def last_usable(frames: list[int], unusable: Collection[int]) -> int | None:
+    """The first usable frame from the tail of a list."""
+    for frame in reversed(frames):
+        if frame not in unusable:
+            return frame
+    return None
+
+
 class Model:
     """A pool under one policy.
 
@@ -45,6 +53,11 @@ class Model:
     @property
     def c(self) -> int:
         return len(self.members)
+
+    @property
+    def ghost_slots(self) -> int:
+        """Those that come with the frames, and the spare one."""
+        return self.c * self.ghosts_per_frame + 1
 
     def init(self) -> None:
         """Set up the policy's own lists."""
