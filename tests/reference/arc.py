@@ -31,10 +31,12 @@ class ARC(Model):
     def adapted(self, page: int, flags: int, b1: int, b2: int) -> float:
         """The p of cases II and III; b1 and b2 are the sizes of B1 and B2."""
         if promotes(flags) and page in self.B1:
-            delta = 1.0 if b1 >= b2 else b2 / b1 if b1 else float("inf")
+            b1 = max(b1, 1)  # the page itself
+            delta = 1.0 if b1 >= b2 else b2 / b1
             return min(self.p + delta, float(self.c))
         if promotes(flags) and page in self.B2:
-            delta = 1.0 if b2 >= b1 else b1 / b2 if b2 else float("inf")
+            b2 = max(b2, 1)
+            delta = 1.0 if b2 >= b1 else b1 / b2
             return max(self.p - delta, 0.0)
         return self.p
 

@@ -35,7 +35,7 @@ class Model:
     coldest and state, and on_join and on_leave if bounds depend on c.  It
     keeps its lists as Python lists of frames (resident) or pages (ghosts),
     most recent first.  ``page`` maps resident frames to pages, ``c`` is the
-    number of frames.
+    number of frames, ``now`` the time of the operation in microseconds.
     """
 
     counts_all = False  # on_hit is also told of references that do not promote
@@ -43,6 +43,7 @@ class Model:
     def __init__(self, params: dict[str, float], seed: int, ghosts_per_frame: int) -> None:
         self.params = params
         self.random_state = seed
+        self.now = 0
         self.ghosts_per_frame = ghosts_per_frame
         self.members: list[int] = []
         self.free: list[int] = []  # next to be used first
