@@ -215,8 +215,7 @@ arc_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_list_remove(pool, frame);
 	if (tp_ghosts_full(pool))
 		arc_trim_ghosts(pool, pool->header->ghost_count - 1);
-	if (!tp_ghosts_full(pool))
-		tp_ghost_push(pool, ghost_list, frame);
+	tp_ghost_push(pool, ghost_list, frame);
 }
 
 static void
