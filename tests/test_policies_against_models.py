@@ -1,12 +1,17 @@
 """Every policy against its naive model: random operations, equal states throughout.
 
-The operations are references (some writes, some correlated, some VACUUM's),
-pins, forgets, proposals not carried out, evictions not followed by an
-admission, frames that join and leave, and moves of the state in memory.
+Twice: long walks, which get deep into the states, and sequences that
+Hypothesis searches and shrinks.  The operations are references (some writes,
+some correlated, some VACUUM's), scans, pins, pages that cease to exist,
+proposals not carried out, evictions not followed by an admission, misses
+under way while others are served, frames that join and leave, and moves of
+the state in memory.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,14 +20,23 @@ from hypothesis import strategies as st
 
 from reference import MODELS
 from reference.base import CORRELATED, VACUUM, WRITE, Model
-from tidepool import Pool, parse_policy, policies
+from tidepool import PolicySpec, Pool, parse_policy, policies
+from tidepool._sim import lib
 
-CAPACITY = 12
-PAGES = 20
+CAPACITY = 16
+PAGES = 32  # at most
 
 # Parameters beside the defaults that the models are run with.
 VARIANTS: dict[str, list[str]] = {
     "clock": ["max_usage=1", "max_usage=2,initial=0"],
+    "2q": ["kin=0.5,kout=1", "kin=0.1,kout=0.2", "kin=1,kout=3"],
+    "mq": [
+        "queues=1",
+        "queues=2,lifetime=3",
+        "queues=3,lifetime=1,qout=0.5",
+        "qout=0",
+        "queues=4,lifetime=6,qout=1.5",
+    ],
 }
 
 SPECS = [
@@ -31,126 +45,167 @@ SPECS = [
     for variant in ["", *VARIANTS.get(policy.name, [])]
 ]
 
-page = st.integers(0, PAGES - 1) | st.integers(0, 4)  # a few pages are hot
-flags = st.sampled_from([0, 0, 0, 0, WRITE, WRITE, CORRELATED, VACUUM])
-operation = st.one_of(
-    st.tuples(st.just("reference"), page, flags),
-    st.tuples(st.just("reference"), page, flags),
-    st.tuples(st.just("reference"), page, flags),
-    st.tuples(st.just("scan"), st.integers(0, PAGES - 1), st.integers(1, PAGES)),
-    st.tuples(st.just("pin"), st.integers(0, CAPACITY - 1)),
-    st.tuples(st.just("unpin"), st.just(0)),
-    st.tuples(st.just("forget"), page),
-    st.tuples(st.just("propose"), page),
-    st.tuples(st.just("evict"), page),
-    st.tuples(st.just("join"), st.just(0)),
-    st.tuples(st.just("leave"), st.just(0)),
-    st.tuples(st.just("move"), st.just(0)),
-)
+Operation = tuple[Any, ...]  # the name of a method of Pair, and its arguments
+
+FLAGS = [0, 0, 0, 0, WRITE, WRITE, CORRELATED, VACUUM]
+WAITS = [1, 3, 10, 100, 10**5]
 
 
 class Pair:
-    """A pool and its model, driven together."""
+    """A pool and its model, driven together, on this many pages."""
 
-    def __init__(self, spec: str, frames: int, seed: int) -> None:
+    def __init__(self, spec: str, frames: int, pages: int, seed: int) -> None:
         parsed = parse_policy(spec)
         self.pool = Pool(parsed, frames=frames, capacity=CAPACITY, seed=seed)
-        per_frame = (
-            parsed.policy.ghosts_per_frame if not parsed.values else ghosts_per_frame(parsed)
+        self.model: Model = MODELS[parsed.policy.name](
+            parsed.params(), seed, ghosts_per_frame(parsed)
         )
-        self.model: Model = MODELS[parsed.policy.name](parsed.params(), seed, per_frame)
         for frame in range(frames):
             self.model.join(frame)
+        self.pages = pages
+        self.most_frames = min(CAPACITY, 2 * frames + 1)
         self.pinned: set[int] = set()
+        self.misses: list[tuple[int, int, int]] = []  # under way: frame, page, flags
+
+    # ---- single steps ----
+
+    def absent(self, page: int) -> int | None:
+        """The page's number, unless it is resident."""
+        page = self.number(page)
+        return page if self.pool.find(page) is None else None
+
+    def number(self, page: int) -> int:
+        """The number of a page: they are of two relations."""
+        page %= self.pages
+        return page if page % 3 else 1 << 34 | page
 
     def victim(self, page: int, flags: int) -> int | None:
-        ours = self.pool.victim(page, self.pinned, flags)
-        theirs = self.model.victim(page, self.pinned, flags)
+        unusable = self.pinned | {frame for frame, _, _ in self.misses}
+        ours = self.pool.victim(page, unusable, flags)
+        theirs = self.model.victim(page, unusable, flags)
         assert ours == theirs, (
             f"victim {ours}, model {theirs}, pool {self.pool}, model {self.model.describe()}"
         )
         return ours
 
-    def evict(self, frame: int, flags: int) -> None:
-        self.pool.evict(frame, flags)
-        self.model.evict(frame, flags)
-
-    def reference(self, page: int, flags: int = 0) -> None:
-        self.pool.now += 1
-        frame = self.pool.find(page)
-        if frame is not None:
-            self.pool.hit(frame, flags)
-            self.model.hit(frame, flags)
-            return
+    def free_frame(self, page: int, flags: int) -> int | None:
+        """A free frame for the page: a victim's, which is evicted if it must be."""
         frame = self.victim(page, flags)
-        if frame is None:
-            return
-        if not self.pool.is_free(frame):
-            self.evict(frame, flags)
+        if frame is not None and not self.pool.is_free(frame):
+            self.pool.evict(frame, flags)
+            self.model.evict(frame, flags)
+        return frame
+
+    def admit(self, frame: int, page: int, flags: int) -> None:
         self.pool.admit(frame, page, flags)
         self.model.admit(frame, page, flags)
-
-    def scan(self, first: int, count: int) -> None:
-        for i in range(count):
-            self.reference((first + i) % PAGES)
-            self.compare()
-
-    def pin(self, frame: int) -> None:
-        self.pinned.add(frame)
-
-    def unpin(self, _: int) -> None:
-        self.pinned.clear()
-
-    def forget(self, page: int) -> None:
-        frame = self.pool.find(page)
-        if frame is not None:
-            self.pool.forget(frame)
-            self.model.forget(frame)
-
-    def propose(self, page: int) -> None:
-        if self.pool.find(page) is None:
-            self.victim(page, 0)
-
-    def evict_only(self, page: int) -> None:
-        if self.pool.find(page) is None:
-            frame = self.victim(page, 0)
-            if frame is not None and not self.pool.is_free(frame):
-                self.evict(frame, 0)
-
-    def join(self, _: int) -> None:
-        absent = set(range(CAPACITY)) - set(self.model.members)
-        if absent:
-            self.pool.join(min(absent))
-            self.model.join(min(absent))
-
-    def leave(self, _: int) -> None:
-        if self.model.c == 0:
-            return
-        frame = self.victim(2**34, 0)
-        if frame is None:
-            return
-        if not self.pool.is_free(frame):
-            self.evict(frame, 0)
-        self.pool.leave(frame)
-        self.model.leave(frame)
-
-    def move(self, _: int) -> None:
-        self.pool.move()
 
     def compare(self) -> None:
         assert self.pool.check() == []
         assert str(self.pool) == self.model.describe()
 
-    def run(self, operations: list[tuple[Any, ...]]) -> None:
-        for name, *args in operations:
-            getattr(self, "evict_only" if name == "evict" else name)(*args)
+    # ---- the operations ----
+
+    def reference(self, page: int, flags: int = 0) -> None:
+        page = self.number(page)
+        self.wait(1)
+        frame = self.pool.find(page)
+        if frame is not None:
+            self.pool.hit(frame, flags)
+            self.model.hit(frame, flags)
+            return
+        frame = self.free_frame(page, flags)
+        if frame is not None:
+            self.admit(frame, page, flags)
+
+    def references(self, coded: bytes) -> None:
+        """A reference in a byte: five bits of page, three of flags; 0 stands for none.
+
+        So a failing run shrinks to the few references that matter.
+        """
+        for byte in filter(None, coded):
+            self.reference(byte % 32, FLAGS[byte // 32])
             self.compare()
-        assert self.pool.coldest() == self.model.coldest()
+
+    def scan(self, first: int, count: int) -> None:
+        for i in range(count):
+            self.reference(first + i)
+            self.compare()
+
+    def unpin(self) -> None:
+        self.pinned.clear()
+
+    def pin(self, frame: int) -> None:
+        self.pinned.add(frame)
+
+    def pin_victim(self, page: int, flags: int) -> None:
+        frame = self.propose(page, flags)
+        if frame is not None:
+            self.pinned.add(frame)
+
+    def propose(self, page: int, flags: int) -> int | None:
+        incoming = self.absent(page)
+        return None if incoming is None else self.victim(incoming, flags)
+
+    def evict_only(self, page: int, flags: int) -> None:
+        incoming = self.absent(page)
+        if incoming is not None:
+            self.free_frame(incoming, flags)
+
+    def begin_miss(self, page: int, flags: int) -> None:
+        """The page is being read into a frame, which stays free and unusable meanwhile."""
+        incoming = self.absent(page)
+        if incoming is not None:
+            frame = self.free_frame(incoming, flags)
+            if frame is not None:
+                self.misses.append((frame, incoming, flags))
+
+    def end_misses(self) -> None:
+        for frame, page, flags in self.misses:
+            if self.pool.find(page) is None:
+                self.admit(frame, page, flags)
+                self.compare()
+        self.misses.clear()
+
+    def forget(self, first: int, count: int) -> None:
+        for i in range(count):
+            frame = self.pool.find(self.number(first + i))
+            if frame is not None:
+                self.pool.forget(frame)
+                self.model.forget(frame)
+                self.compare()
+
+    def wait(self, microseconds: int) -> None:
+        self.pool.now += microseconds
+        self.model.now = self.pool.now
+
+    def join(self, first: int, count: int) -> None:
+        for i in range(count):
+            frame = (first + i) % CAPACITY
+            if self.model.c < self.most_frames and frame not in self.model.members:
+                self.pool.join(frame)
+                self.model.join(frame)
+                self.compare()
+
+    def leave(self, count: int) -> None:
+        for _ in range(count):
+            frame = self.free_frame(2**40, 0)
+            if frame is not None:
+                self.pool.leave(frame)
+                self.model.leave(frame)
+                self.compare()
+
+    def move(self) -> None:
+        self.pool.move()
+
+    def run(self, operations: list[Operation]) -> None:
+        for name, *args in operations:
+            getattr(self, name)(*args)
+            self.compare()
+            assert self.pool.coldest() == self.model.coldest()
 
 
-def ghosts_per_frame(spec: Any) -> int:
-    from tidepool._sim import lib
-
+def ghosts_per_frame(spec: PolicySpec) -> int:
     return int(lib.tp_policy_ghosts_per_frame(spec.policy.handle, spec.array()))
 
 
@@ -158,11 +213,86 @@ def test_every_policy_has_a_model() -> None:
     assert {policy.name for policy in policies()} == set(MODELS)
 
 
+# ---- walks ----
+
+
+def page(random: Random) -> int:
+    """Lower pages are hotter."""
+    return int(PAGES * random.random() ** random.choice([1, 3]))
+
+
+# Operations: how often, and with which arguments.
+WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
+    "reference": (200, lambda r: (page(r), r.choice(FLAGS))),
+    "scan": (8, lambda r: (page(r), r.randint(1, PAGES))),
+    "unpin": (30, lambda r: ()),
+    "pin": (4, lambda r: (r.randrange(CAPACITY),)),
+    "pin_victim": (4, lambda r: (page(r), r.choice(FLAGS))),
+    "propose": (4, lambda r: (page(r), r.choice(FLAGS))),
+    "evict_only": (4, lambda r: (page(r), r.choice(FLAGS))),
+    "begin_miss": (12, lambda r: (page(r), r.choice(FLAGS))),
+    "end_misses": (12, lambda r: ()),
+    "forget": (6, lambda r: (page(r), r.randint(1, 4))),
+    "wait": (6, lambda r: (r.choice(WAITS),)),
+    "join": (12, lambda r: (r.randrange(CAPACITY), r.randint(1, 4))),
+    "leave": (6, lambda r: (r.randint(1, 4),)),
+    "move": (1, lambda r: ()),
+}
+
+
+CALM = ["reference", "scan", "wait"]
+
+
+def walk(random: Random, names: list[str], length: int) -> list[Operation]:
+    chosen = random.choices(names, [WALK[name][0] for name in names], k=length)
+    return [(name, *WALK[name][1](random)) for name in chosen]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_equals_model_on_walks(spec: str) -> None:
+    for frames in (1, 2, 3, 5, 8, 13):
+        for pages in (frames + 2, 2 * frames + 1, PAGES):
+            random = Random(frames * 100 + pages)
+            Pair(spec, frames, pages, random.getrandbits(64)).run(walk(random, list(WALK), 300))
+            Pair(spec, frames, pages, random.getrandbits(64)).run(walk(random, CALM, 150))
+
+
+# ---- searches ----
+
+pages = st.integers(0, PAGES - 1)
+flags = st.sampled_from(FLAGS)
+operation = st.one_of(
+    st.tuples(st.just("reference"), pages, flags),
+    st.tuples(st.just("references"), st.binary(min_size=16, max_size=64)),
+    st.tuples(st.just("references"), st.binary(min_size=16, max_size=64)),
+    st.tuples(st.just("scan"), pages, st.integers(1, PAGES)),
+    st.tuples(st.just("unpin")),
+    st.tuples(st.just("unpin")),
+    st.tuples(st.just("pin"), st.integers(0, CAPACITY - 1)),
+    st.tuples(st.just("pin_victim"), pages, flags),
+    st.tuples(st.just("propose"), pages, flags),
+    st.tuples(st.just("evict_only"), pages, flags),
+    st.tuples(st.just("begin_miss"), pages, flags),
+    st.tuples(st.just("begin_miss"), pages, flags),
+    st.tuples(st.just("end_misses")),
+    st.tuples(st.just("forget"), pages, st.integers(1, 4)),
+    st.tuples(st.just("wait"), st.sampled_from(WAITS)),
+    st.tuples(st.just("join"), st.integers(0, CAPACITY - 1), st.integers(1, 4)),
+    st.tuples(st.just("leave"), st.integers(1, 4)),
+    st.tuples(st.just("move")),
+)
+# (a plain list would have about ten operations, however long it may be)
+operations = st.integers(0, 40).flatmap(lambda n: st.lists(operation, min_size=n, max_size=n))
+
+
 @pytest.mark.parametrize("spec", SPECS)
 @given(
-    frames=st.integers(1, CAPACITY),
+    frames=st.integers(1, 6) | st.integers(1, CAPACITY),
+    more_pages=st.integers(1, CAPACITY),
     seed=st.integers(0, 2**64 - 1),
-    operations=st.lists(operation, max_size=80),
+    operations=operations,
 )
-def test_equals_model(spec: str, frames: int, seed: int, operations: list[tuple[Any, ...]]) -> None:
-    Pair(spec, frames, seed).run(operations)
+def test_equals_model(
+    spec: str, frames: int, more_pages: int, seed: int, operations: list[Operation]
+) -> None:
+    Pair(spec, frames, frames + more_pages, seed).run(operations)

@@ -15,10 +15,41 @@
  *	   it becomes a ghost and is trimmed on admission: the same state.
  *	3. If no page of the list that REPLACE names is usable, one of the other
  *	   list is taken.
- *	4. A reference by VACUUM adapts nothing and enters T1 even when its page
- *	   is remembered in B1 or B2.
+ *	4. A page loaded by VACUUM or by a correlated reference adapts nothing and
+ *	   enters T1 even when it is remembered in B1 or B2.
  *	5. When c shrinks, p is clamped to c and the directory trimmed to the
  *	   bounds |T1|+|B1| <= c (from B1) and all <= 2c (from B2, then B1).
+ *
+ * Definition (c frames):
+ *	T1, T2	resident pages, most recent at the head.
+ *	B1, B2	ghosts of T1 and of T2, newest at the head.
+ *	p		target size of T1, a real number; 0 at first.
+ *	adapted p, given sizes b1 and b2 of B1 and B2: if the access promotes and
+ *			the page is in B1, min(p + d, c) with d = 1 if b1 >= b2, else
+ *			b2 / b1; if it promotes and the page is in B2, max(p - d, 0) with
+ *			d = 1 if b2 >= b1, else b1 / b2; otherwise p.
+ *	hit		to T2's head.
+ *	victim	REPLACE, with the adapted p given |B1| and |B2| as they are: T1 if
+ *			it is not empty and |T1| > p, or |T1| = p and the access promotes
+ *			and the page is in B2; otherwise T2.  The first usable frame from
+ *			that list's tail, else from the other's.
+ *	evict	if no ghost slot is free, one ghost is trimmed; then a ghost to the
+ *			head of B1 if the frame was on T1, of B2 if on T2.
+ *	admit	1. p becomes the adapted p, given |B1| and |B2|, the one that the
+ *			frame's last page went to less one; but no less than 1 for the
+ *			one that the page is in, than 0 for the other.  (They differ from
+ *			the sizes at the miss only if that ghost has gone meanwhile or is
+ *			the page's own.)  2. The page's ghost is dropped.  3. If it had
+ *			one and the access promotes, to T2's head, otherwise to T1's.
+ *			4. The directory is trimmed.
+ *	forget	off its list.
+ *	join	nothing.
+ *	leave	p = min(p, c); the directory is trimmed.
+ *	trimming	of the directory: B1's tail is dropped while |T1| + |B1| > c and
+ *			there is one; then ghosts are trimmed while all four lists are
+ *			more than 2c.  Of ghosts: B2's tail, when B2 is empty B1's.
+ *	coldest	T1 then T2 if |T1| > p, otherwise T2 then T1; each from tail to
+ *			head.
  *
  * Costs: every hit moves a node, so hits need the pool's lock; as many ghosts
  * as frames.
@@ -184,8 +215,7 @@ arc_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_list_remove(pool, frame);
 	if (tp_ghosts_full(pool))
 		arc_trim_ghosts(pool, pool->header->ghost_count - 1);
-	if (!tp_ghosts_full(pool))
-		tp_ghost_push(pool, ghost_list, frame);
+	tp_ghost_push(pool, ghost_list, frame);
 }
 
 static void

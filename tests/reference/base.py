@@ -20,6 +20,14 @@ def promotes(flags: int) -> bool:
     return not flags & (CORRELATED | VACUUM)
 
 
+def last_usable(frames: list[int], unusable: Collection[int]) -> int | None:
+    """The first usable frame from the tail of a list."""
+    for frame in reversed(frames):
+        if frame not in unusable:
+            return frame
+    return None
+
+
 class Model:
     """A pool under one policy.
 
@@ -27,7 +35,7 @@ class Model:
     coldest and state, and on_join and on_leave if bounds depend on c.  It
     keeps its lists as Python lists of frames (resident) or pages (ghosts),
     most recent first.  ``page`` maps resident frames to pages, ``c`` is the
-    number of frames.
+    number of frames, ``now`` the time of the operation in microseconds.
     """
 
     counts_all = False  # on_hit is also told of references that do not promote
@@ -35,6 +43,7 @@ class Model:
     def __init__(self, params: dict[str, float], seed: int, ghosts_per_frame: int) -> None:
         self.params = params
         self.random_state = seed
+        self.now = 0
         self.ghosts_per_frame = ghosts_per_frame
         self.members: list[int] = []
         self.free: list[int] = []  # next to be used first
@@ -45,6 +54,11 @@ class Model:
     @property
     def c(self) -> int:
         return len(self.members)
+
+    @property
+    def ghost_slots(self) -> int:
+        """Those that come with the frames, and the spare one."""
+        return self.c * self.ghosts_per_frame + 1
 
     def init(self) -> None:
         """Set up the policy's own lists."""

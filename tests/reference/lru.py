@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Model
+from reference.base import Model, last_usable
 
 
 class LRU(Model):
@@ -16,8 +16,7 @@ class LRU(Model):
         self.recent.insert(0, frame)
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        usable = [frame for frame in self.recent if frame not in unusable]
-        return usable[-1] if usable else None
+        return last_usable(self.recent, unusable)
 
     def on_evict(self, frame: int, flags: int) -> None:
         self.recent.remove(frame)

@@ -1,0 +1,30 @@
+"""First in, first out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from reference.base import Model, last_usable
+
+
+class FIFO(Model):
+    def init(self) -> None:
+        self.queue: list[int] = []
+
+    def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
+        return last_usable(self.queue, unusable)
+
+    def on_evict(self, frame: int, flags: int) -> None:
+        self.queue.remove(frame)
+
+    def on_admit(self, frame: int, page: int, flags: int) -> None:
+        self.queue.insert(0, frame)
+
+    def on_forget(self, frame: int) -> None:
+        self.queue.remove(frame)
+
+    def coldest(self) -> list[int]:
+        return self.queue[::-1]
+
+    def state(self) -> dict[str, list[str] | str]:
+        return {"queue": [self.show(frame) for frame in self.queue]}
