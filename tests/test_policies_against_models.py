@@ -38,6 +38,7 @@ operation = st.one_of(
     st.tuples(st.just("reference"), page, flags),
     st.tuples(st.just("reference"), page, flags),
     st.tuples(st.just("scan"), st.integers(0, PAGES - 1), st.integers(1, PAGES)),
+    st.tuples(st.just("switch"), st.integers(0, 20)),
     st.tuples(st.just("pin"), st.integers(0, CAPACITY - 1)),
     st.tuples(st.just("unpin"), st.just(0)),
     st.tuples(st.just("forget"), page),
@@ -62,33 +63,34 @@ class Pair:
         for frame in range(frames):
             self.model.join(frame)
         self.pinned: set[int] = set()
+        self.backend = 0
 
     def victim(self, page: int, flags: int) -> int | None:
-        ours = self.pool.victim(page, self.pinned, flags)
-        theirs = self.model.victim(page, self.pinned, flags)
+        ours = self.pool.victim(page, self.pinned, flags, self.backend)
+        theirs = self.model.victim(page, self.pinned, flags, self.backend)
         assert ours == theirs, (
             f"victim {ours}, model {theirs}, pool {self.pool}, model {self.model.describe()}"
         )
         return ours
 
     def evict(self, frame: int, flags: int) -> None:
-        self.pool.evict(frame, flags)
-        self.model.evict(frame, flags)
+        self.pool.evict(frame, flags, self.backend)
+        self.model.evict(frame, flags, self.backend)
 
     def reference(self, page: int, flags: int = 0) -> None:
         self.pool.now += 1
         frame = self.pool.find(page)
         if frame is not None:
-            self.pool.hit(frame, flags)
-            self.model.hit(frame, flags)
+            self.pool.hit(frame, flags, self.backend)
+            self.model.hit(frame, flags, self.backend)
             return
         frame = self.victim(page, flags)
         if frame is None:
             return
         if not self.pool.is_free(frame):
             self.evict(frame, flags)
-        self.pool.admit(frame, page, flags)
-        self.model.admit(frame, page, flags)
+        self.pool.admit(frame, page, flags, self.backend)
+        self.model.admit(frame, page, flags, self.backend)
 
     def scan(self, first: int, count: int) -> None:
         for i in range(count):
@@ -100,6 +102,10 @@ class Pair:
 
     def unpin(self, _: int) -> None:
         self.pinned.clear()
+
+    def switch(self, backend: int) -> None:
+        """References are this backend's from now on."""
+        self.backend = backend
 
     def forget(self, page: int) -> None:
         frame = self.pool.find(page)

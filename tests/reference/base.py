@@ -27,7 +27,7 @@ class Model:
     coldest and state, and on_join and on_leave if bounds depend on c.  It
     keeps its lists as Python lists of frames (resident) or pages (ghosts),
     most recent first.  ``page`` maps resident frames to pages, ``c`` is the
-    number of frames.
+    number of frames.  ``backend`` is who made the reference being served.
     """
 
     counts_all = False  # on_hit is also told of references that do not promote
@@ -35,6 +35,7 @@ class Model:
     def __init__(self, params: dict[str, float], seed: int, ghosts_per_frame: int) -> None:
         self.params = params
         self.random_state = seed
+        self.backend = 0
         self.ghosts_per_frame = ghosts_per_frame
         self.members: list[int] = []
         self.free: list[int] = []  # next to be used first
@@ -77,11 +78,15 @@ class Model:
             self.members[slot] = last
         self.on_leave(frame, slot)
 
-    def hit(self, frame: int, flags: int) -> None:
+    def hit(self, frame: int, flags: int, backend: int = 0) -> None:
+        self.backend = backend
         if promotes(flags) or self.counts_all:
             self.on_hit(frame, flags)
 
-    def victim(self, page: int, unusable: Collection[int], flags: int) -> int | None:
+    def victim(
+        self, page: int, unusable: Collection[int], flags: int, backend: int = 0
+    ) -> int | None:
+        self.backend = backend
         for frame in self.free:
             if frame not in unusable:
                 return frame
@@ -89,13 +94,15 @@ class Model:
             return None
         return self.choose(page, unusable, flags)
 
-    def evict(self, frame: int, flags: int) -> None:
+    def evict(self, frame: int, flags: int, backend: int = 0) -> None:
+        self.backend = backend
         self.origin.pop(frame, None)
         self.on_evict(frame, flags)
         del self.page[frame]
         self.free.insert(0, frame)
 
-    def admit(self, frame: int, page: int, flags: int) -> None:
+    def admit(self, frame: int, page: int, flags: int, backend: int = 0) -> None:
+        self.backend = backend
         self.free.remove(frame)
         self.page[frame] = page
         self.on_admit(frame, page, flags)
