@@ -23,6 +23,10 @@ PAGES = 20
 # Parameters beside the defaults that the models are run with.
 VARIANTS: dict[str, list[str]] = {
     "clock": ["max_usage=1", "max_usage=2,initial=0"],
+    "s3fifo": ["small=0.5,ghost=2", "ghost=0", "small=0,ghost=0.5"],
+    "keep": ["on_full=error"],
+    "jam": ["max_usage=7"],
+    "osic": ["partitions=3", "partitions=16"],
 }
 
 SPECS = [
