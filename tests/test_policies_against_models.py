@@ -37,6 +37,17 @@ VARIANTS: dict[str, list[str]] = {
         "qout=0",
         "queues=4,lifetime=6,qout=1.5",
     ],
+    "s3fifo": ["small=0.5,ghost=2", "ghost=0", "small=0,ghost=0.5"],
+    "keep": ["on_full=error"],
+    "jam": ["max_usage=7"],
+    "osic": ["partitions=3", "partitions=16"],
+    "watt": ["history=1", "sample=2,epoch=1,history=0.4"],
+    "hyperbolic": ["sample=3"],
+    "lean_evict": ["cooling=0.5"],
+    "w_tinylfu": ["window=0.3,protected=0.5"],
+    "lirs": ["hir=0.3,ghosts=1", "hir=0.1,ghosts=0.5"],
+    "lirs2": ["hir=0.3,ghosts=1"],
+    "lru_k": ["k=1", "k=3", "crp=3", "k=2,crp=2,history=0.5"],
 }
 
 SPECS = [
@@ -47,7 +58,7 @@ SPECS = [
 
 Operation = tuple[Any, ...]  # the name of a method of Pair, and its arguments
 
-FLAGS = [0, 0, 0, 0, WRITE, WRITE, CORRELATED, VACUUM]
+FLAGS = [0, 0, 0, WRITE, CORRELATED, VACUUM, WRITE | CORRELATED, WRITE | VACUUM]
 WAITS = [1, 3, 10, 100, 10**5]
 
 
@@ -65,6 +76,7 @@ class Pair:
         self.pages = pages
         self.most_frames = min(CAPACITY, 2 * frames + 1)
         self.pinned: set[int] = set()
+        self.backend = 0
         self.misses: list[tuple[int, int, int]] = []  # under way: frame, page, flags
 
     # ---- single steps ----
@@ -81,8 +93,8 @@ class Pair:
 
     def victim(self, page: int, flags: int) -> int | None:
         unusable = self.pinned | {frame for frame, _, _ in self.misses}
-        ours = self.pool.victim(page, unusable, flags)
-        theirs = self.model.victim(page, unusable, flags)
+        ours = self.pool.victim(page, unusable, flags, self.backend)
+        theirs = self.model.victim(page, unusable, flags, self.backend)
         assert ours == theirs, (
             f"victim {ours}, model {theirs}, pool {self.pool}, model {self.model.describe()}"
         )
@@ -92,13 +104,13 @@ class Pair:
         """A free frame for the page: a victim's, which is evicted if it must be."""
         frame = self.victim(page, flags)
         if frame is not None and not self.pool.is_free(frame):
-            self.pool.evict(frame, flags)
-            self.model.evict(frame, flags)
+            self.pool.evict(frame, flags, self.backend)
+            self.model.evict(frame, flags, self.backend)
         return frame
 
     def admit(self, frame: int, page: int, flags: int) -> None:
-        self.pool.admit(frame, page, flags)
-        self.model.admit(frame, page, flags)
+        self.pool.admit(frame, page, flags, self.backend)
+        self.model.admit(frame, page, flags, self.backend)
 
     def compare(self) -> None:
         assert self.pool.check() == []
@@ -111,8 +123,8 @@ class Pair:
         self.wait(1)
         frame = self.pool.find(page)
         if frame is not None:
-            self.pool.hit(frame, flags)
-            self.model.hit(frame, flags)
+            self.pool.hit(frame, flags, self.backend)
+            self.model.hit(frame, flags, self.backend)
             return
         frame = self.free_frame(page, flags)
         if frame is not None:
@@ -131,6 +143,10 @@ class Pair:
         for i in range(count):
             self.reference(first + i)
             self.compare()
+
+    def switch(self, backend: int) -> None:
+        """References are this backend's from now on."""
+        self.backend = backend
 
     def unpin(self) -> None:
         self.pinned.clear()
@@ -225,6 +241,7 @@ def page(random: Random) -> int:
 WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
     "reference": (200, lambda r: (page(r), r.choice(FLAGS))),
     "scan": (8, lambda r: (page(r), r.randint(1, PAGES))),
+    "switch": (8, lambda r: (r.randrange(20),)),
     "unpin": (30, lambda r: ()),
     "pin": (4, lambda r: (r.randrange(CAPACITY),)),
     "pin_victim": (4, lambda r: (page(r), r.choice(FLAGS))),
@@ -266,6 +283,7 @@ operation = st.one_of(
     st.tuples(st.just("references"), st.binary(min_size=16, max_size=64)),
     st.tuples(st.just("references"), st.binary(min_size=16, max_size=64)),
     st.tuples(st.just("scan"), pages, st.integers(1, PAGES)),
+    st.tuples(st.just("switch"), st.integers(0, 20)),
     st.tuples(st.just("unpin")),
     st.tuples(st.just("unpin")),
     st.tuples(st.just("pin"), st.integers(0, CAPACITY - 1)),

@@ -7,21 +7,34 @@ policy's name to its model.
 
 from reference.arc import ARC
 from reference.base import Model
+from reference.car import CAR
 from reference.clock import Clock
 from reference.fifo import FIFO
+from reference.keep import Keep
 from reference.lru import LRU
 from reference.mq import MQ
 from reference.mru import MRU
+from reference.osic import OSIC
 from reference.random import Random
+from reference.recycle_jam import Jam, Recycle
+from reference.s3fifo import S3FIFO
+from reference.sieve import Sieve
 from reference.two_q import TwoQ
 
 MODELS: dict[str, type[Model]] = {
-    "clock": Clock,
     "fifo": FIFO,
     "random": Random,
+    "clock": Clock,
     "lru": LRU,
     "mru": MRU,
     "2q": TwoQ,
     "mq": MQ,
     "arc": ARC,
+    "car": CAR,
+    "osic": OSIC,
+    "sieve": Sieve,
+    "s3fifo": S3FIFO,
+    "keep": Keep,
+    "recycle": Recycle,
+    "jam": Jam,
 }

@@ -35,7 +35,8 @@ class Model:
     coldest and state, and on_join and on_leave if bounds depend on c.  It
     keeps its lists as Python lists of frames (resident) or pages (ghosts),
     most recent first.  ``page`` maps resident frames to pages, ``c`` is the
-    number of frames, ``now`` the time of the operation in microseconds.
+    number of frames, ``now`` the time of the operation in microseconds,
+    ``backend`` who made the reference being served.
     """
 
     counts_all = False  # on_hit is also told of references that do not promote
@@ -44,6 +45,7 @@ class Model:
         self.params = params
         self.random_state = seed
         self.now = 0
+        self.backend = 0
         self.ghosts_per_frame = ghosts_per_frame
         self.members: list[int] = []
         self.free: list[int] = []  # next to be used first
@@ -91,11 +93,15 @@ class Model:
             self.members[slot] = last
         self.on_leave(frame, slot)
 
-    def hit(self, frame: int, flags: int) -> None:
+    def hit(self, frame: int, flags: int, backend: int = 0) -> None:
+        self.backend = backend
         if promotes(flags) or self.counts_all:
             self.on_hit(frame, flags)
 
-    def victim(self, page: int, unusable: Collection[int], flags: int) -> int | None:
+    def victim(
+        self, page: int, unusable: Collection[int], flags: int, backend: int = 0
+    ) -> int | None:
+        self.backend = backend
         for frame in self.free:
             if frame not in unusable:
                 return frame
@@ -103,13 +109,15 @@ class Model:
             return None
         return self.choose(page, unusable, flags)
 
-    def evict(self, frame: int, flags: int) -> None:
+    def evict(self, frame: int, flags: int, backend: int = 0) -> None:
+        self.backend = backend
         self.origin.pop(frame, None)
         self.on_evict(frame, flags)
         del self.page[frame]
         self.free.insert(0, frame)
 
-    def admit(self, frame: int, page: int, flags: int) -> None:
+    def admit(self, frame: int, page: int, flags: int, backend: int = 0) -> None:
+        self.backend = backend
         self.free.remove(frame)
         self.page[frame] = page
         self.on_admit(frame, page, flags)
