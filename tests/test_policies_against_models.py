@@ -23,6 +23,15 @@ PAGES = 20
 # Parameters beside the defaults that the models are run with.
 VARIANTS: dict[str, list[str]] = {
     "clock": ["max_usage=1", "max_usage=2,initial=0"],
+    "hyperbolic": ["sample=3"],
+    "lean_evict": ["cooling=0.5"],
+    "w_tinylfu": ["window=0.3,protected=0.5"],
+    "watt": [
+        "history=1",
+        "sample=2,epoch=1,history=0.4",
+        "k_read=2,k_write=0,history=2,dampening=1",
+        "k_read=1,k_write=1,write_cost=0.5,dampening=0,sample=3",
+    ],
 }
 
 SPECS = [
@@ -31,8 +40,10 @@ SPECS = [
     for variant in ["", *VARIANTS.get(policy.name, [])]
 ]
 
+BOTH = [WRITE | CORRELATED, WRITE | VACUUM]
+
 page = st.integers(0, PAGES - 1) | st.integers(0, 4)  # a few pages are hot
-flags = st.sampled_from([0, 0, 0, 0, WRITE, WRITE, CORRELATED, VACUUM])
+flags = st.sampled_from([0, 0, 0, 0, WRITE, WRITE, CORRELATED, VACUUM, *BOTH])
 operation = st.one_of(
     st.tuples(st.just("reference"), page, flags),
     st.tuples(st.just("reference"), page, flags),
