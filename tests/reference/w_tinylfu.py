@@ -44,11 +44,10 @@ class Sketch:
         if not self.groups:
             return
         places = self.places(page)
-        if all(row[column] == MOST for row, column in places):
-            return
+        if any(row[column] < MOST for row, column in places):
+            self.additions += 1
         for row, column in places:
             row[column] = min(row[column] + 1, MOST)
-        self.additions += 1
         if self.additions >= SAMPLE * frames:
             self.additions //= 2
             self.groups = [[[n // 2 for n in row] for row in group] for group in self.groups]
