@@ -8,10 +8,11 @@ from math import floor
 from reference.base import VACUUM, WRITE, Model, promotes
 from reference.sample import sample_frames
 
-OLDEST = 16384  # epochs; older stamps are dropped
 GHOST_ACCESSES, GHOST_WRITES = 4, 1  # stamps that a ghost has room for
 
-Log = list[int]  # epochs, newest first; whole numbers, where the pool keeps 16 bits
+STAMPS = 2**16
+
+Log = list[int]  # epochs modulo STAMPS, newest first
 
 
 class Watt(Model):
@@ -24,13 +25,13 @@ class Watt(Model):
         self.remembered: dict[int, tuple[Log, Log]] = {}  # of ghosts: accesses, writes
         self.epoch = 0
         self.evictions = 0
-        self.hand = 0
 
     # ---- logs ----
 
     def log(self, log: Log, limit: float) -> None:
-        if not log or log[0] != self.epoch:
-            log.insert(0, self.epoch)
+        stamp = self.epoch % STAMPS
+        if not log or log[0] != stamp:
+            log.insert(0, stamp)
         del log[int(limit) :]
 
     def log_access(self, frame: int) -> None:
@@ -40,12 +41,9 @@ class Watt(Model):
         if flags & WRITE and not flags & VACUUM:
             self.log(self.writes[frame], self.params["k_write"])
 
-    def young(self, log: Log) -> Log:
-        return [stamp for stamp in log if self.epoch - stamp <= OLDEST]
-
     def frequency(self, log: Log) -> float:
         subfrequencies = [
-            (self.params["dampening"] if i == 1 else float(i)) / (self.epoch - stamp + 1)
+            (self.params["dampening"] if i == 1 else float(i)) / ((self.epoch - stamp) % STAMPS + 1)
             for i, stamp in enumerate(log, start=1)
         ]
         return min(1.0, max(subfrequencies, default=0.0))
@@ -77,12 +75,7 @@ class Watt(Model):
 
     # ---- operations ----
 
-    def on_join(self, frame: int) -> None:
-        self.accesses[frame], self.writes[frame] = [], []
-
     def on_leave(self, frame: int, slot: int) -> None:
-        if self.hand == self.c:
-            self.hand = 0
         self.trim_ghosts(self.limit)
 
     def on_hit(self, frame: int, flags: int) -> None:
@@ -97,25 +90,13 @@ class Watt(Model):
     def on_evict(self, frame: int, flags: int) -> None:
         if self.limit > 0:
             self.leave_ghost(frame)
-        self.on_forget(frame)
-        self.forget_old()
         self.evictions += 1
         if self.evictions >= floor(self.c / self.params["epoch"]):
             self.evictions = 0
             self.epoch += 1
 
-    def forget_old(self) -> None:
-        """Old stamps of the next frame in turn, and the oldest ghost."""
-        frame = self.members[self.hand]
-        self.accesses[frame] = self.young(self.accesses[frame])
-        self.writes[frame] = self.young(self.writes[frame])
-        self.hand = (self.hand + 1) % self.c
-        if self.history:
-            accesses, _ = self.remembered[self.history[-1]]
-            if not self.young(accesses[:1]):
-                self.trim_ghosts(len(self.history) - 1)
-
     def on_admit(self, frame: int, page: int, flags: int) -> None:
+        self.accesses[frame], self.writes[frame] = [], []
         if page in self.history:
             self.history.remove(page)
             accesses, writes = self.remembered.pop(page)
@@ -125,8 +106,7 @@ class Watt(Model):
         self.log_access(frame)
         self.log_write(frame, flags)
 
-    def on_forget(self, frame: int) -> None:
-        self.accesses[frame], self.writes[frame] = [], []
+    def on_forget(self, frame: int) -> None: ...
 
     def band(self, frame: int) -> int:
         """0: below 2^-15; 1: below 2^-14; ... 14: below 1/2; 15: all above."""
@@ -147,5 +127,4 @@ class Watt(Model):
             "history": [self.show_page(page) for page in self.history],
             "epoch": str(self.epoch),
             "evictions": str(self.evictions),
-            "hand": str(self.hand),
         }
