@@ -16,8 +16,9 @@
  *	   the paper's evictor threads take many at once serves to refill a list
  *	   of free frames, which is the caller's affair here.
  *	2. Logs are newest first, not cyclic, and of 16 bits a stamp: what is older
- *	   than 65,535 epochs is taken for young.  That is some 16,000 times what
- *	   the pool holds; only a page unusable all the while sees it.
+ *	   than 65,535 epochs is taken for young.  By then the pool has been
+ *	   replaced 16,000 times (with epoch = 4), and the page with it, unless it
+ *	   was unusable all the while; and then its value is wrong once.
  *	3. Of an evicted page at most 4 accesses and 1 write are remembered, what
  *	   a ghost has room for; the simulator, if told to, remembers all.
  *	4. A write is logged also if the reference is correlated with the one
