@@ -22,8 +22,8 @@
  *	      references(a) * age(b) < references(b) * age(a)
  *	    in double precision, age being the denominator above.
  *	  evict, forget: off the ring; the page's numbers are cleared.
- *	  admit: clock + 1, unless made by VACUUM or correlated; then references =
- *	    1, inserted = clock; onto the ring.
+ *	  admit: clock + 1, unless made by VACUUM or correlated.  In any case
+ *	    references = 1, inserted = clock; onto the ring.
  *	  join, leave: nothing.
  *	  coldest: 16 bands by distance = age / references, rounded down, in the
  *	    order of members from index 0; the band is

@@ -41,9 +41,9 @@ sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
  *
  * A pool of at most `want` frames is taken whole, in the order of members,
  * without drawing.  Otherwise members are drawn, with replacement; those that
- * are free or unusable are drawn again, SAMPLE_TRIES * want draws in all.  If
- * not one was found, one more tp_random_below(frames) is the index from which
- * the first usable frame is looked for, upwards in members, wrapping.
+ * are free or unusable are drawn again, SAMPLE_TRIES (4) * want draws in all.
+ * If not one was found, one more tp_random_below(frames) is the index from
+ * which the first usable frame is looked for, upwards in members, wrapping.
  *
  * The extra bytes of the frames are being fetched on return: the draws do not
  * wait for one another, so their cache misses overlap.

@@ -48,9 +48,9 @@
  *	  leave: the same; then while |window| > max_window its tail to the head
  *	    of probation; then while |protected| > max_protected its tail to the
  *	    head of probation.
- *	  coldest: window, probation, protected, each from its tail, if the window
- *	    is full and the estimate for its tail is at most that for the tail of
- *	    probation; probation, window, protected otherwise.
+ *	  coldest: window, probation, protected, each from its tail, if |window| >=
+ *	    max_window and the estimate for its tail is at most that for the tail
+ *	    of probation; probation, window, protected otherwise.
  *
  * Costs: every hit moves a node and touches a second cache line, so hits need
  * the pool's lock; what is new and will be needed often has to be referenced

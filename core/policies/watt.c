@@ -15,9 +15,10 @@
  *	1. One victim for each sample, as in the simulator.  The threshold by which
  *	   the paper's evictor threads take many at once serves to refill a list
  *	   of free frames, which is the caller's affair here.
- *	2. Stamps have 16 bits, and those older than 16,384 epochs are forgotten,
- *	   which keeps new and old apart: each eviction looks at one frame in
- *	   turn, and at the oldest ghost.  Logs are not cyclic but newest first.
+ *	2. Logs are newest first, not cyclic, and of 16 bits a stamp: what is older
+ *	   than 65,535 epochs is taken for young.  By then the pool has been
+ *	   replaced 16,000 times (with epoch = 4), and the page with it, unless it
+ *	   was unusable all the while; and then its value is wrong once.
  *	3. Of an evicted page at most 4 accesses and 1 write are remembered, what
  *	   a ghost has room for; the simulator, if told to, remembers all.
  *	4. A write is logged also if the reference is correlated with the one
@@ -27,30 +28,29 @@
  * DEFINITION.
  *	  Ring "frames": all resident pages; count = length of the log of accesses
  *	  (at most k_read), mark = of the log of writes (at most k_write).  Ghosts
- *	  "history".  Fields: epoch; evictions, in this epoch; hand, an index.
- *	  To log an epoch: unless it is the newest stamp already, put it before
- *	    that, and cut the log to its limit.
+ *	  "history".  Fields: epoch; evictions, in this epoch.
+ *	  To log an epoch: unless it is the newest stamp already (modulo 2^16),
+ *	    put it before that, and cut the log to its limit.
  *	  hit: unless correlated or by VACUUM, log the epoch in the accesses; if a
  *	    write, but not by VACUUM, log it in the writes.
  *	  value: f(accesses) + write_cost * f(writes), where f of an empty log is
  *	    0, and else the largest of s(i) / (age(i) + 1), or 1 if that is more;
  *	    i counts from 1 for the newest stamp, s(1) = dampening, other s(i) = i,
- *	    age = epoch - stamp.  In double precision, one division for each i.
+ *	    age = (epoch - stamp) modulo 2^16.  In double precision, one division
+ *	    for each i.
  *	  victim: sample_frames (sample.h) of `sample` frames; of these the one of
  *	    least value, the first in the order of the sample among equals.
  *	  evict: (1) Off the ring.  (2) If limit = floor(history * c) > 0: trim the
  *	    ghosts to limit - 1 from the tail, then a ghost at the head with the 4
- *	    newest accesses and the newest write.  (3) Both logs empty.  (4) In
- *	    members[hand], resident or not, drop the stamps of age > 16,384; hand +
- *	    1, or 0 at c.  Drop the ghost at the tail if its newest access is of
- *	    such age or if it has none.  (5) evictions + 1; if that is floor(c /
- *	    epoch parameter) or more: evictions = 0, epoch + 1.
- *	  forget: off the ring, both logs empty.
+ *	    newest accesses and the newest write.  (3) evictions
+ *	    + 1; if that is floor(c / epoch parameter) or more: evictions = 0,
+ *	    epoch + 1.
+ *	  forget: off the ring.
  *	  admit: both logs as the page's ghost has them, cut to their limits; empty
  *	    if there is none or the reference is correlated or by VACUUM.  The
  *	    ghost goes.  Log the epoch in the accesses in any case, in the writes
  *	    as hit does.  Onto the ring.
- *	  leave: a hand at c becomes 0; trim the ghosts to floor(history * c).
+ *	  leave: trim the ghosts to floor(history * c).
  *	  coldest: 16 bands by value, in the order of members from index 0: below
  *	    2^-15, then each twice as wide as the one before, the last from 1/2 on.
  *
@@ -61,7 +61,7 @@
  *
  * LOCKING.  A hit reads the pool's epoch and writes the page's logs.  Races as
  * in watt_log.h.  A hit overtaken by the frame's next admission may leave the
- * new page the old one's logs, unless the caller holds a pin meanwhile.
+ * new page some of the old one's stamps, unless the caller holds a pin.
  */
 #include "sample.h"
 #include "watt_log.h"
@@ -97,8 +97,6 @@ typedef struct watt_state
 {
 	uint64_t	epoch;			/* read by hits without the lock */
 	uint32_t	evictions;		/* in this epoch */
-	uint32_t	hand;			/* index in members of the frame whose stamps
-								 * are looked at next; below frames, or 0 */
 } watt_state;
 
 typedef struct watt_page
@@ -125,13 +123,6 @@ writes_of(const tp_pool *pool, uint32_t frame)
 		&pool->nodes[frame].mark,
 		(uint32_t) pool->header->params[PARAM_K_WRITE]
 	};
-}
-
-static void
-empty_logs(const tp_pool *pool, uint32_t frame)
-{
-	watt_log_set_length(accesses_of(pool, frame), 0);
-	watt_log_set_length(writes_of(pool, frame), 0);
 }
 
 /* Equation 3 of the paper. */
@@ -211,12 +202,6 @@ watt_trim_ghosts(const tp_pool *pool, uint32_t limit)
  * In a ghost, value is the first word of the accesses; small their number,
  * plus 16 if there is a write, and the two bytes of the write's stamp.
  */
-static uint32_t
-ghost_accesses(const tp_ghost *ghost)
-{
-	return ghost->small[0] & 15;
-}
-
 static void
 leave_ghost(const tp_pool *pool, uint32_t frame)
 {
@@ -234,6 +219,7 @@ leave_ghost(const tp_pool *pool, uint32_t frame)
 	ghost->small[2] = (uint8_t) (watt_log_stamp(writes, 0) >> 8);
 }
 
+/* Begin the logs of a page with what its ghost remembers. */
 static void
 recall(const tp_pool *pool, uint32_t frame, const tp_ghost *ghost)
 {
@@ -242,47 +228,25 @@ recall(const tp_pool *pool, uint32_t frame, const tp_ghost *ghost)
 
 	watt_store(accesses.words, ghost->value);
 	watt_store(writes.words, ghost->small[1] | (uint64_t) ghost->small[2] << 8);
-	watt_log_set_length(accesses, ghost_accesses(ghost));
+	watt_log_set_length(accesses, ghost->small[0] & 15);
 	watt_log_set_length(writes, ghost->small[0] >> 4);
 }
 
 static void
 watt_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
+	static const tp_ghost nothing = {0};
 	uint64_t	epoch = tp_state(pool, watt_state)->epoch;
 	uint32_t	ghost = tp_ghost_of_node(pool, frame);
 
+	recall(pool, frame, ghost != TP_NONE && tp_promotes(access) ?
+		   &pool->ghosts[ghost] : &nothing);
 	if (ghost != TP_NONE)
-	{
-		if (tp_promotes(access))
-			recall(pool, frame, &pool->ghosts[ghost]);
 		tp_ghost_remove(pool, ghost);
-	}
 	watt_log_add(accesses_of(pool, frame), epoch);
 	if (is_write(access))
 		watt_log_add(writes_of(pool, frame), epoch);
 	tp_ring_add(pool, FRAMES, frame);
-}
-
-/*
- * One frame in its turn, and the oldest ghost.  The hand goes round in c
- * evictions, which are less than 256 epochs; and no more than 8c ghosts can be
- * waiting to be dropped.  So no stamp comes near to an age of 2^16.
- */
-static void
-forget_old_stamps(const tp_pool *pool)
-{
-	watt_state *state = tp_state(pool, watt_state);
-	uint32_t	frame = pool->members[state->hand];
-	uint32_t	oldest = tp_ghost_list_of(pool, HISTORY)->tail;
-
-	watt_log_forget(accesses_of(pool, frame), state->epoch);
-	watt_log_forget(writes_of(pool, frame), state->epoch);
-	state->hand = state->hand + 1 < pool->header->frames ? state->hand + 1 : 0;
-	if (oldest != TP_NONE &&
-		(ghost_accesses(&pool->ghosts[oldest]) == 0 ||
-		 watt_is_old((uint16_t) pool->ghosts[oldest].value, state->epoch)))
-		tp_ghost_remove(pool, oldest);
 }
 
 static void
@@ -300,8 +264,6 @@ watt_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		watt_trim_ghosts(pool, limit - 1);
 		leave_ghost(pool, frame);
 	}
-	empty_logs(pool, frame);
-	forget_old_stamps(pool);
 	if (++state->evictions >= epoch_length)
 	{
 		state->evictions = 0;
@@ -313,18 +275,13 @@ static void
 watt_forget(const tp_pool *pool, uint32_t frame)
 {
 	tp_ring_remove(pool, frame);
-	empty_logs(pool, frame);
 }
 
 static void
 watt_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 {
-	watt_state *state = tp_state(pool, watt_state);
-
 	(void) frame;
 	(void) slot;
-	if (state->hand >= pool->header->frames)
-		state->hand = 0;
 	watt_trim_ghosts(pool, ghost_limit(pool));
 }
 
@@ -348,15 +305,11 @@ watt_coldest(const tp_pool *pool, tp_cursor *cursor)
 static int
 watt_check(const tp_pool *pool, tp_report report, void *arg)
 {
-	uint32_t	n = pool->header->frames;
-	uint32_t	hand = tp_state(pool, watt_state)->hand;
 	int			bad = 0;
 
-	bad += tp_expect(hand < n || hand == 0, "hand outside the ring", hand,
-					 report, arg);
 	bad += tp_expect(pool->header->ghost_count <= ghost_limit(pool),
 					 "more ghosts than wanted", 0, report, arg);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < pool->header->frames; i++)
 	{
 		uint32_t	frame = pool->members[i];
 		watt_log	accesses = accesses_of(pool, frame);
@@ -365,10 +318,6 @@ watt_check(const tp_pool *pool, tp_report report, void *arg)
 		bad += tp_expect(watt_log_length(accesses) <= accesses.limit &&
 						 watt_log_length(writes) <= writes.limit,
 						 "log longer than it may be", frame, report, arg);
-		if (tp_is_free(pool, frame))
-			bad += tp_expect(watt_log_length(accesses) == 0 &&
-							 watt_log_length(writes) == 0,
-							 "log of a free frame", frame, report, arg);
 	}
 	return bad;
 }
@@ -421,7 +370,6 @@ static const tp_param watt_params[] = {
 static const tp_field watt_fields[] = {
 	{"epoch", TP_FIELD_U64, offsetof(watt_state, epoch)},
 	{"evictions", TP_FIELD_U32, offsetof(watt_state, evictions)},
-	{"hand", TP_FIELD_U32, offsetof(watt_state, hand)},
 	{0}
 };
 

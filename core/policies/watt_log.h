@@ -3,18 +3,15 @@
  *	  The log of a page for watt.c: the epochs in which something happened.
  *
  * A log is up to 8 stamps, newest first; a stamp is the low 16 bits of an
- * epoch.  A stamp's age is therefore known modulo 2^16, and whoever keeps logs
- * has to forget stamps before they grow that old.
+ * epoch.  A stamp's age is therefore known modulo 2^16.
  *
- * LOCKING.  watt_log_add may run beside anything.  Two at once, or one beside
- * watt_log_forget, may lose or repeat a stamp.
+ * LOCKING.  watt_log_add may run beside anything.  Two at once may lose or
+ * repeat a stamp.
  */
 #ifndef TIDEPOOL_WATT_LOG_H
 #define TIDEPOOL_WATT_LOG_H
 
 #include "tidepool/page.h"
-
-#define WATT_MAX_AGE 16384		/* epochs; older stamps are to be forgotten */
 
 typedef struct watt_log
 {
@@ -71,25 +68,6 @@ watt_log_add(watt_log log, uint64_t epoch)
 				   watt_load(&log.words[1]) << 16 | newest >> 48);
 	watt_store(&log.words[0], newest << 16 | (uint16_t) epoch);
 	watt_log_set_length(log, length + 1);
-}
-
-static inline bool
-watt_is_old(uint16_t stamp, uint64_t epoch)
-{
-	return (uint16_t) (epoch - stamp) > WATT_MAX_AGE;
-}
-
-/* Drop the stamps that are too old. */
-static inline void
-watt_log_forget(watt_log log, uint64_t epoch)
-{
-	uint32_t	length = watt_log_length(log);
-	uint32_t	kept = length;
-
-	while (kept > 0 && watt_is_old(watt_log_stamp(log, kept - 1), epoch))
-		kept--;
-	if (kept < length)
-		watt_log_set_length(log, kept);
 }
 
 /*

@@ -10,7 +10,9 @@ from reference.base import Model
 from reference.car import CAR
 from reference.clock import Clock
 from reference.fifo import FIFO
+from reference.hyperbolic import Hyperbolic
 from reference.keep import Keep
+from reference.lean_evict import LeanEvict
 from reference.lru import LRU
 from reference.mq import MQ
 from reference.mru import MRU
@@ -20,6 +22,8 @@ from reference.recycle_jam import Jam, Recycle
 from reference.s3fifo import S3FIFO
 from reference.sieve import Sieve
 from reference.two_q import TwoQ
+from reference.w_tinylfu import WTinyLFU
+from reference.watt import Watt
 
 MODELS: dict[str, type[Model]] = {
     "fifo": FIFO,
@@ -34,6 +38,10 @@ MODELS: dict[str, type[Model]] = {
     "osic": OSIC,
     "sieve": Sieve,
     "s3fifo": S3FIFO,
+    "w_tinylfu": WTinyLFU,
+    "hyperbolic": Hyperbolic,
+    "lean_evict": LeanEvict,
+    "watt": Watt,
     "keep": Keep,
     "recycle": Recycle,
     "jam": Jam,

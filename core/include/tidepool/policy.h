@@ -25,8 +25,9 @@
  * LOCKING.  The core takes no locks.  The caller must hold the pool's lock
  * exclusively around every operation, with one exception: hit, for a policy
  * that declares TP_HIT_LOCK_FREE, may run at any time beside anything.  Such
- * a hit only reads and writes fields of its own frame with relaxed atomics;
- * the worst a race costs is one lost or misplaced reference mark.
+ * a hit writes only fields of its own frame, with relaxed atomics.  It may
+ * read fields of the whole pool (an epoch, say) with relaxed loads.  The worst
+ * a race costs is one lost or misplaced reference mark.
  *
  * TIME.  Comes from the caller with each reference.  RANDOMNESS.  Comes from
  * the seed in the header.  The same operations with the same seed always give

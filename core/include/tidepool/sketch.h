@@ -17,8 +17,9 @@
  *	  of the group			counted from the least significant
  *
  * add raises the key's counter in each of the four cells, to 15 at most.  If
- * any of them was lower, this is one addition.  After that, if the additions
- * are 10 per frame or more, they and all counters are halved, rounding down.
+ * any of them was lower, this is one addition.  Then, be it one or not (frames
+ * may have left since the last), if the additions are 10 per frame or more,
+ * they and all counters are halved, rounding down.
  * estimate is the least of the key's four counters.  Each of them saw every
  * addition of the key, so it is never too low (but for the halving and the
  * limit of 15).  In a pool of less than four frames nothing is added, and all

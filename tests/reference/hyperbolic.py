@@ -1,0 +1,68 @@
+"""Hyperbolic caching."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from reference.base import Model, promotes
+from reference.sample import sample_frames
+
+
+class Hyperbolic(Model):
+    def init(self) -> None:
+        self.clock = 0
+        self.references: dict[int, int] = {}
+        self.inserted: dict[int, int] = {}
+
+    def age(self, frame: int) -> int:
+        return self.clock - self.inserted[frame] + 1
+
+    def on_hit(self, frame: int, flags: int) -> None:
+        self.clock += 1
+        self.references[frame] = min(self.references[frame] + 1, 2**32 - 1)
+
+    def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
+        least = None
+        for frame in sample_frames(self, int(self.params["sample"]), unusable):
+            if least is None or self.is_below(frame, least):
+                least = frame
+        return least
+
+    def is_below(self, a: int, b: int) -> bool:
+        """Has a the lower priority?"""
+        left = float(self.references[a]) * float(self.age(b))
+        right = float(self.references[b]) * float(self.age(a))
+        return left < right
+
+    def on_evict(self, frame: int, flags: int) -> None:
+        self.on_forget(frame)
+
+    def on_admit(self, frame: int, page: int, flags: int) -> None:
+        if promotes(flags):
+            self.clock += 1
+        self.references[frame] = 1
+        self.inserted[frame] = self.clock
+
+    def on_forget(self, frame: int) -> None:
+        del self.references[frame], self.inserted[frame]
+
+    def band(self, frame: int) -> int:
+        distance = self.age(frame) // self.references[frame]
+        return max(0, min(15, 3 + log2(self.c) - log2(distance)))
+
+    def resident(self) -> list[int]:
+        return [frame for frame in self.members if frame in self.page]
+
+    def coldest(self) -> list[int]:
+        return sorted(self.resident(), key=self.band)  # which is stable
+
+    def state(self) -> dict[str, list[str] | str]:
+        return {
+            "frames": [self.show(frame) for frame in self.resident()],
+            "clock": str(self.clock),
+        }
+
+
+def log2(n: int) -> int:
+    """The binary logarithm, rounded down."""
+    return n.bit_length() - 1
