@@ -41,7 +41,12 @@ VARIANTS: dict[str, list[str]] = {
     "keep": ["on_full=error"],
     "jam": ["max_usage=7"],
     "osic": ["partitions=3", "partitions=16"],
-    "watt": ["history=1", "sample=2,epoch=1,history=0.4"],
+    "watt": [
+        "history=1",
+        "sample=2,epoch=1,history=0.4",
+        "k_read=2,k_write=0,history=2,dampening=1",
+        "k_read=1,k_write=1,write_cost=0.5,dampening=0,sample=3",
+    ],
     "hyperbolic": ["sample=3"],
     "lean_evict": ["cooling=0.5"],
     "w_tinylfu": ["window=0.3,protected=0.5"],

@@ -13,7 +13,10 @@ from reference.fifo import FIFO
 from reference.hyperbolic import Hyperbolic
 from reference.keep import Keep
 from reference.lean_evict import LeanEvict
+from reference.lirs import LIRS
+from reference.lirs2 import LIRS2
 from reference.lru import LRU
+from reference.lru_k import LRUK
 from reference.mq import MQ
 from reference.mru import MRU
 from reference.osic import OSIC
@@ -31,10 +34,13 @@ MODELS: dict[str, type[Model]] = {
     "clock": Clock,
     "lru": LRU,
     "mru": MRU,
+    "lru_k": LRUK,
     "2q": TwoQ,
     "mq": MQ,
     "arc": ARC,
     "car": CAR,
+    "lirs": LIRS,
+    "lirs2": LIRS2,
     "osic": OSIC,
     "sieve": Sieve,
     "s3fifo": S3FIFO,

@@ -1,0 +1,148 @@
+"""LIRS with the paper's stack S and queue Q (SIGMETRICS 2002, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from reference.base import Model, promotes
+
+
+class LIRS(Model):
+    """S holds the last references to LIR, resident HIR and non-resident HIR pages.
+
+    A page is in S at most ``depth`` times, once in LIRS; its older references
+    are taken out.  Pruning keeps a LIR page at the bottom.  A HIR page that
+    was in S ``depth`` times becomes LIR when it is referenced.
+    """
+
+    depth = 1
+
+    def init(self) -> None:
+        self.stack: list[int] = []  # S: pages
+        self.lir: set[int] = set()  # pages
+        self.queue: list[int] = []  # Q: pages
+        # Non-resident HIR pages, most recently evicted first.  Pruning takes
+        # a page out of S at once, out of here only when it comes to the tail.
+        self.ghosts: list[int] = []
+        self.previous: int | None = None  # page of the previous reference
+
+    @property
+    def lir_size(self) -> int:
+        """Llirs: what Lhirs leaves of the frames."""
+        return self.c - min(max(int(self.params["hir"] * self.c), 2), self.c)
+
+    @property
+    def most_ghosts(self) -> int:
+        return int(self.params["ghosts"] * self.c)
+
+    # ---- stack S ----
+
+    def push(self, page: int) -> None:
+        self.stack.insert(0, page)
+        if self.stack.count(page) > self.depth:
+            self.remove_oldest(page)
+
+    def remove_oldest(self, page: int) -> None:
+        oldest = max(i for i, other in enumerate(self.stack) if other == page)
+        del self.stack[oldest]
+
+    def remove_all(self, page: int) -> None:
+        self.stack = [other for other in self.stack if other != page]
+
+    def prune(self) -> None:
+        while self.stack and self.stack[-1] not in self.lir:
+            self.stack.pop()
+
+    def settle(self) -> None:
+        self.prune()
+        while len(self.lir) > self.lir_size:
+            page = self.stack.pop()
+            self.lir.remove(page)
+            self.queue.insert(0, page)
+            self.prune()
+        while self.ghosts and self.ghosts[-1] not in self.stack:
+            self.ghosts.pop()
+
+    def trim_ghosts(self, limit: int) -> None:
+        while len(self.ghosts) > limit:
+            self.remove_all(self.ghosts.pop())
+
+    # ---- the operations ----
+
+    def on_hit(self, frame: int, flags: int) -> None:
+        page = self.page[frame]
+        if page == self.previous:
+            return
+        self.previous = page
+        due = self.stack.count(page) == self.depth
+        self.push(page)
+        if page not in self.lir:
+            self.queue.remove(page)
+            if due:
+                self.lir.add(page)
+            else:
+                self.queue.insert(0, page)
+        self.settle()
+
+    def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
+        return next((frame for frame in self.coldest() if frame not in unusable), None)
+
+    def take_out(self, page: int) -> None:
+        """Of the LIR pages or of Q, not of S."""
+        if page in self.lir:
+            self.lir.remove(page)
+        else:
+            self.queue.remove(page)
+        self.prune()
+
+    def on_evict(self, frame: int, flags: int) -> None:
+        page = self.page[frame]
+        self.take_out(page)
+        if page in self.stack:
+            self.trim_ghosts(self.c * self.ghosts_per_frame)  # there is one slot more
+            self.ghosts.insert(0, page)
+            self.origin[frame] = "HIR"
+        self.settle()
+
+    def on_admit(self, frame: int, page: int, flags: int) -> None:
+        self.previous = page
+        if not promotes(flags):
+            self.remove_all(page)
+        due = self.stack.count(page) == self.depth
+        self.push(page)
+        if page in self.ghosts:
+            self.ghosts.remove(page)
+        if due or len(self.lir) < self.lir_size:
+            self.lir.add(page)
+        else:
+            self.queue.insert(0, page)
+        self.trim_ghosts(self.most_ghosts)
+        self.settle()
+
+    def on_forget(self, frame: int) -> None:
+        page = self.page[frame]
+        self.take_out(page)
+        self.remove_all(page)
+        self.settle()
+
+    def on_leave(self, frame: int, slot: int) -> None:
+        self.trim_ghosts(self.most_ghosts)
+        self.settle()
+
+    # ---- what is shown ----
+
+    def lir_pages(self) -> list[int]:
+        """The LIR pages by their last reference, most recent first."""
+        return [page for page in dict.fromkeys(self.stack) if page in self.lir]
+
+    def coldest(self) -> list[int]:
+        frames = {page: frame for frame, page in self.page.items()}
+        return [frames[page] for page in self.queue[::-1] + self.lir_pages()[::-1]]
+
+    def state(self) -> dict[str, list[str] | str]:
+        return {
+            "LIR": [self.show_page(page) for page in self.lir_pages()],
+            "Q": [self.show_page(page) for page in self.queue],
+            "HIR": [self.show_page(page) for page in self.ghosts],
+            "Llirs": str(self.lir_size),
+        }

@@ -1,0 +1,125 @@
+"""LRU-K with every page's whole history (SIGMOD 1993, Figure 2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from reference.base import Model, promotes
+
+
+class LRUK(Model):
+    """A page's history is the times of its uncorrelated references, newest first."""
+
+    LOOKS = 32  # at pages of finite K-distance, for one that is eligible
+
+    def init(self) -> None:
+        self.k = int(self.params["k"])
+        self.crp = int(self.params["crp"])
+        self.clock = 0
+        self.recent: list[int] = []  # resident pages by their last reference, newest first
+        self.last: dict[int, int] = {}  # LAST
+        self.history: dict[int, list[int]] = {}  # HIST, ghosts' too
+        self.ghosts: list[int] = []  # pages, most recently evicted first
+
+    def known(self, page: int) -> int:
+        return min(len(self.history[page]), self.k)
+
+    @property
+    def infinite(self) -> list[int]:
+        return [page for page in self.recent if self.known(page) < self.k]
+
+    @property
+    def finite(self) -> list[int]:
+        """In the order of the pool's members."""
+        pages = [self.page[frame] for frame in self.members if frame in self.page]
+        return [page for page in pages if self.known(page) == self.k]
+
+    def trim_ghosts(self, limit: int) -> None:
+        while len(self.ghosts) > limit:
+            del self.history[self.ghosts.pop()]
+
+    def trim_to_bound(self) -> None:
+        self.trim_ghosts(int(self.params["history"] * self.c))
+
+    # ---- the operations ----
+
+    def referenced(self, page: int) -> None:
+        self.last[page] = self.clock
+        if page in self.recent:
+            self.recent.remove(page)
+        self.recent.insert(0, page)
+
+    def on_hit(self, frame: int, flags: int) -> None:
+        page = self.page[frame]
+        self.clock += 1
+        if self.clock - self.last[page] > self.crp:
+            # a correlated period counts as one moment: what was before it moves up
+            period = self.last[page] - self.history[page][0]
+            before = [time + period for time in self.history[page]]
+            self.history[page] = [self.clock, *before]
+        self.referenced(page)
+
+    def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
+        frames = {page: frame for frame, page in self.page.items() if frame not in unusable}
+
+        def eligible(page: int) -> bool:
+            return self.clock + 1 - self.last[page] > self.crp
+
+        infinite = [page for page in self.infinite[::-1] if page in frames][:1]
+        finite = [page for page in self.finite if page in frames]
+        finite.sort(key=lambda page: (self.history[page][self.k - 1], self.last[page]))
+        candidates = infinite + finite[: self.LOOKS]
+        for victim in [*filter(eligible, candidates), *candidates]:
+            return frames[victim]
+        return None
+
+    def forget_page(self, page: int) -> None:
+        self.recent.remove(page)
+        del self.last[page]
+
+    def on_evict(self, frame: int, flags: int) -> None:
+        page = self.page[frame]
+        self.forget_page(page)
+        if self.k == 1:
+            del self.history[page]
+            return
+        self.trim_ghosts(self.c * self.ghosts_per_frame)  # there is one slot more
+        self.ghosts.insert(0, page)
+        self.origin[frame] = "history"
+
+    def on_admit(self, frame: int, page: int, flags: int) -> None:
+        self.clock += 1
+        before = self.history.get(page, []) if promotes(flags) else []
+        self.history[page] = [self.clock, *before]
+        if page in self.ghosts:
+            self.ghosts.remove(page)
+        self.referenced(page)
+        self.trim_to_bound()
+
+    def on_forget(self, frame: int) -> None:
+        self.forget_page(self.page[frame])
+        del self.history[self.page[frame]]
+
+    def on_leave(self, frame: int, slot: int) -> None:
+        self.trim_to_bound()
+
+    # ---- what is shown ----
+
+    def coldest(self) -> list[int]:
+        frames = {page: frame for frame, page in self.page.items()}
+
+        def digits(page: int) -> int:
+            return (self.clock - self.history[page][self.k - 1]).bit_length()
+
+        finite = sorted(self.finite, key=digits, reverse=True)
+        return [frames[page] for page in [*self.infinite[::-1], *finite]]
+
+    def show_pages(self, pages: list[int]) -> list[str]:
+        return [f"{self.show_page(page)}*{self.known(page)}" for page in pages]
+
+    def state(self) -> dict[str, list[str] | str]:
+        return {
+            "infinite": self.show_pages(self.infinite),
+            "finite": self.show_pages(self.finite),
+            "history": [self.show_page(page) for page in self.ghosts],
+        }
