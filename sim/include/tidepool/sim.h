@@ -160,7 +160,8 @@ void		tps_replay_group(const tps_replay *replay, size_t i,
 
 /*
  * Computes for each event of a trace the position of the next reference to
- * its page, or UINT64_MAX.  The caller owns the array for the whole trace
+ * its page, UINT64_MAX if there is none or the page ceases to exist before
+ * it.  The caller owns the array for the whole trace
  * (it may be a mapped file) and feeds the events in order.  Without an array
  * (NULL) distinct pages are counted, nothing else.
  */
