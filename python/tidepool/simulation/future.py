@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from types import TracebackType
@@ -10,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidepool._sim import ffi, lib
+from tidepool.errors import TidepoolError
 from tidepool.simulation.events import Events
 from tidepool.traces.model import Chunk
 
+FIRST_ROOM = 1 << 20  # events
 IN_MEMORY_EVENTS = 1 << 26  # 512 MiB; beyond, a temporary file of 8 bytes an event
 
 
@@ -29,7 +32,7 @@ class Future:
         self._future = ffi.gc(future, lib.tps_future_free)
         self._in_memory = in_memory_events
         self._file: tempfile._TemporaryFileWrapper[bytes] | None = None
-        self._next_use: NDArray[np.uint64] = np.empty(1 << 20, dtype=np.uint64)
+        self._next_use: NDArray[np.uint64] = np.empty(FIRST_ROOM, dtype=np.uint64)
         self._events = 0
 
     def __enter__(self) -> Future:
@@ -73,7 +76,24 @@ class Future:
         first = self._file is None
         if self._file is None:
             self._file = tempfile.NamedTemporaryFile(prefix="tidepool-future-")  # noqa: SIM115
-        self._file.truncate(room * 8)
+        _reserve(self._file.fileno(), room * 8)
         self._next_use = np.memmap(self._file.name, dtype=np.uint64, mode="r+", shape=(room,))
         if first:
             self._next_use[: self._events] = previous[: self._events]
+
+
+def _reserve(file: int, size: int) -> None:
+    """Extend a file; raise TidepoolError if the disk has no room for it.
+
+    Without the reservation a full disk would be a signal, when the mapping
+    is written to.
+    """
+    try:
+        os.truncate(file, size)
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file, 0, size)
+    except OSError as error:
+        raise TidepoolError(
+            f"cannot keep the look-ahead of OPT in {tempfile.gettempdir()}: {error.strerror}",
+            f"Set TMPDIR to a directory with {size / 2**30:.0f} GB free.",
+        ) from error
