@@ -42,8 +42,9 @@ class Curve:
 def exact_lru_curve(trace: Trace, warmup: int = 0, progress: Progress | None = None) -> Curve:
     """Return the miss ratio of LRU for every number of frames, in one pass.
 
-    ``frames`` is 1 … the deepest stack distance, at least 1.  Correlated and
-    VACUUM references count like all others, as in textbook LRU.
+    ``frames`` is 1 … the deepest stack distance, at least 1.  Pages that cease
+    to exist leave free frames behind.  Correlated and VACUUM references count
+    like all others, as in textbook LRU.
     """
     stack = lib.tps_stack_new(warmup)
     if stack == ffi.NULL:

@@ -179,14 +179,15 @@ uint64_t	tps_future_distinct(const tps_future *future);
 /*
  * The histogram of LRU stack distances in one pass (Mattson et al. 1970,
  * with a binary indexed tree over the times of last reference): a reference
- * with distance d hits in every LRU cache of d frames or more.
+ * with distance d hits in every LRU cache of d frames or more.  Pages that
+ * cease to exist leave free frames behind, as in a cache.
  */
 typedef struct tps_stack tps_stack;
 tps_stack  *tps_stack_new(uint64_t warmup);
 void		tps_stack_free(tps_stack *stack);
 bool		tps_stack_feed(tps_stack *stack, const tps_events *events);
 
-/* Counted references, those of them to pages never seen before, and distinct
+/* Counted references, those of them that miss in every cache, and distinct
  * pages in the whole trace. */
 void		tps_stack_totals(const tps_stack *stack, uint64_t *requests,
 							 uint64_t *cold, uint64_t *distinct);
