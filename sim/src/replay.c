@@ -335,15 +335,21 @@ void
 tps_replay_relation(const tps_replay *replay, size_t i, uint64_t *relation,
 					uint64_t *requests, uint64_t *misses)
 {
-	*relation = replay->tally.relations[i].key;
-	*requests = replay->tally.relations[i].requests;
-	*misses = replay->tally.relations[i].misses;
+	const count_pair *pair = &replay->tally.relations[i];
+	bool		counting = replay->tally.warmup_left == 0;
+
+	*relation = pair->key;
+	*requests = counting ? pair->requests : 0;
+	*misses = counting ? pair->misses : 0;
 }
 
 void
 tps_replay_group(const tps_replay *replay, size_t i, uint64_t *requests,
 				 uint64_t *misses)
 {
-	*requests = replay->tally.groups[i].requests;
-	*misses = replay->tally.groups[i].misses;
+	const count_pair *pair = &replay->tally.groups[i];
+	bool		counting = replay->tally.warmup_left == 0;
+
+	*requests = counting ? pair->requests : 0;
+	*misses = counting ? pair->misses : 0;
 }
