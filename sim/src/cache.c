@@ -164,9 +164,9 @@ tps_cache_describe(const tps_cache *cache, char *text, size_t size)
 }
 
 uint32_t
-tps_cache_resize(tps_cache *cache, uint32_t frames)
+tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now)
 {
-	const tp_access access = {0};
+	const tp_access access = {.now = now};
 	const tp_page nothing = {UINT64_MAX, UINT32_MAX};
 	tp_pool    *pool = &cache->pool;
 

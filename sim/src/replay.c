@@ -75,10 +75,21 @@ tps_replay_free(tps_replay *replay)
 	free(replay);
 }
 
-tps_cache *
-tps_replay_cache(tps_replay *replay)
+uint32_t
+tps_replay_resize(tps_replay *replay, uint32_t frames, uint64_t now)
 {
-	return replay->cache;
+	tps_cache  *cache = replay->cache;
+
+	frames = tps_cache_resize(cache, frames, now);
+
+	/* the dirty pages of frames that have left were written back */
+	for (uint32_t frame = 0; frame < cache->capacity; frame++)
+		if (cache->pool.nodes[frame].slot == TP_NONE)
+		{
+			replay->tally.totals.write_backs += replay->dirty[frame];
+			replay->dirty[frame] = 0;
+		}
+	return frames;
 }
 
 /* ---- one reference ---- */

@@ -171,7 +171,8 @@ class Replay:
             at, size = self._resize.pop(0)
             end = _row_of_reference(chunk, at - self._references)
             self._feed_rows(position, chunk, next_use, slice(start, end))
-            lib.tps_cache_resize(lib.tps_replay_cache(self._replay), size)
+            now = position + end if chunk.time is None else int(chunk.time[end])
+            lib.tps_replay_resize(self._replay, size, now)
             start = end
         self._feed_rows(position, chunk, next_use, slice(start, len(chunk)))
         self._references += references(chunk)

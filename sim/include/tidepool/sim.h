@@ -70,7 +70,7 @@ int			tps_cache_check(const tps_cache *cache, char *text, size_t size);
  * and their frames leave.  Returns the number of frames the pool has then:
  * more than asked for if the policy refuses to give up pages (keep).
  */
-uint32_t	tps_cache_resize(tps_cache *cache, uint32_t frames);
+uint32_t	tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now);
 
 /* ---- replay ---- */
 
@@ -133,8 +133,9 @@ tps_replay *tps_replay_new_opt(uint32_t frames, bool bypass,
 							   const tps_options *options);
 void		tps_replay_free(tps_replay *replay);
 
-/* The cache of a replay, NULL of OPT's. */
-tps_cache  *tps_replay_cache(tps_replay *replay);
+/* As tps_cache_resize, of the replay's cache; not for OPT. */
+uint32_t	tps_replay_resize(tps_replay *replay, uint32_t frames,
+							  uint64_t now);
 
 /* Replay further events.  Returns false when memory ran out. */
 bool		tps_replay_feed(tps_replay *replay, const tps_events *events);
