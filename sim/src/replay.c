@@ -355,12 +355,8 @@ tps_replay_relation(const tps_replay *replay, size_t i, uint64_t *relation,
 }
 
 void
-tps_replay_group(const tps_replay *replay, size_t i, uint64_t *requests,
-				 uint64_t *misses)
+tps_replay_groups(const tps_replay *replay, double *hit_ratios,
+				  uint64_t *misses)
 {
-	const count_pair *pair = &replay->tally.groups[i];
-	bool		counting = replay->tally.warmup_left == 0;
-
-	*requests = counting ? pair->requests : 0;
-	*misses = counting ? pair->misses : 0;
+	tally_groups(&replay->tally, hit_ratios, misses);
 }

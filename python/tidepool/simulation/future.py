@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
 from types import TracebackType
 
 import numpy as np
@@ -22,7 +21,7 @@ IN_MEMORY_EVENTS = 1 << 26  # 512 MiB; beyond, a temporary file of 8 bytes an ev
 class Future:
     """Next uses for a sequence of chunks; a context manager, since it may hold a file.
 
-    Feed it the chunks in order, then ask for those of each chunk.
+    Feed it all chunks in order, then ask for those of each.
     """
 
     def __init__(self, in_memory_events: int = IN_MEMORY_EVENTS) -> None:
@@ -58,12 +57,9 @@ class Future:
             raise MemoryError("no memory to look ahead")
         self._events += len(chunk)
 
-    def of(self, chunks: Iterator[Chunk]) -> Iterator[tuple[Chunk, NDArray[np.uint64]]]:
-        """Yield the chunks again, each with the next uses of its events."""
-        position = 0
-        for chunk in chunks:
-            yield chunk, self._next_use[position : position + len(chunk)]
-            position += len(chunk)
+    def next_use(self, position: int, events: int) -> NDArray[np.uint64]:
+        """Return the next uses of this many events from this position on."""
+        return self._next_use[position : position + events]
 
     def _grow(self) -> None:
         room = 2 * len(self._next_use)

@@ -152,10 +152,13 @@ void		tps_replay_relation(const tps_replay *replay, size_t i,
 								uint64_t *relation, uint64_t *requests,
 								uint64_t *misses);
 
-/* Per group of pages: number of groups; the i-th's sums. */
+/*
+ * With per_group, for each of TPS_GROUPS random groups of pages: the sum of
+ * its pages' hit ratios in the whole trace so far, and its misses.
+ */
 #define TPS_GROUPS 64
-void		tps_replay_group(const tps_replay *replay, size_t i,
-							 uint64_t *requests, uint64_t *misses);
+void		tps_replay_groups(const tps_replay *replay, double *hit_ratios,
+							  uint64_t *misses);
 
 /* ---- the future of each reference, for OPT ---- */
 
