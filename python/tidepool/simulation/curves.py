@@ -84,6 +84,7 @@ def sampled_curves(
     seed: int = 0,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    workers: int | None = None,
 ) -> list[Curve]:
     """Return a curve per policy over these sizes, by simulation of each size.
 
@@ -93,7 +94,7 @@ def sampled_curves(
     frames = sorted(set(frames))
     cells = [Cell(spec, size, seed) for spec in specs for size in frames]
     options = Options(warmup=warmup, sampling=sampling)
-    results = simulate([(trace, cells)], options, executor, progress=progress)
+    results = simulate([(trace, cells)], options, executor, workers, progress)
     curves = []
     for i, spec in enumerate(specs):
         part = results[i * len(frames) : (i + 1) * len(frames)]

@@ -26,7 +26,7 @@ from threading import Event
 from tidepool.policies import PolicySpec
 from tidepool.simulation.events import references
 from tidepool.simulation.future import Future as NextUses
-from tidepool.simulation.replay import Options, Replay, Result
+from tidepool.simulation.replay import Options, Replay, Result, replay_bytes
 from tidepool.simulation.sampled import SampledReplay, sampled
 from tidepool.traces.model import Trace
 
@@ -64,6 +64,7 @@ def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
     """
     sampling = job.options.sampling
     offline = any(cell.offline for cell in job.cells)
+    _check_memory(job)
     replays = [_replay(cell, job.options) for cell in job.cells]
     position = total = 0
     with NextUses() as future:
@@ -93,6 +94,17 @@ def _replay(cell: Cell, options: Options) -> Replay | SampledReplay:
     if options.sampling is None:
         return Replay(cell.spec, cell.frames, cell.seed, options)
     return SampledReplay(cell.spec, cell.frames, cell.seed, options, options.sampling)
+
+
+def _check_memory(job: Job) -> None:
+    """Raise MemoryError if the replays cannot fit: the system would end the process instead."""
+    rate = job.options.sampling.rate if job.options.sampling else 1
+    most = [max(cell.frames, *(size for _, size in job.options.resize), 1) for cell in job.cells]
+    needed = sum(
+        rate * replay_bytes(cell.spec, frames) for cell, frames in zip(job.cells, most, strict=True)
+    )
+    if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise MemoryError(f"{needed / 2**30:.0f} GB are needed for caches of {max(most)} frames")
 
 
 def plan(trace: Trace, cells: Sequence[Cell], options: Options, workers: int) -> list[Job]:

@@ -116,6 +116,10 @@ _ALWAYS = (
 )
 
 
+_TABLE_BYTES = 49  # of a frame: its share of the page table, on average, and its dirty mark
+_OPT_FRAME_BYTES = 76  # likewise, with the heap
+
+
 class Replay:
     """A replay in progress: feed it the trace's chunks in order, then ask for the result.
 
@@ -197,7 +201,7 @@ class Replay:
         return Result(
             trace=trace.name,
             policy=self.spec.policy.name,
-            params=self._params(),
+            params=typed_params(self.spec),
             frames=self.frames,
             requests=requests,
             misses=misses,
@@ -224,16 +228,6 @@ class Replay:
         )
         return hit_ratios, misses.astype(np.float64)
 
-    def _params(self) -> dict[str, Any]:
-        """Return the values of all parameters, each as the type that it is of."""
-        types = {"integer": int, "real": float, "fraction": float}
-        return {
-            param.name: param.format(value) if param.kind == "choice" else types[param.kind](value)
-            for param, value in zip(
-                self.spec.policy.params, self.spec.params().values(), strict=True
-            )
-        }
-
     def _series(self) -> NDArray[np.float64]:
         misses = ffi.new("uint64_t **")
         n = lib.tps_replay_series(self._replay, misses)
@@ -249,6 +243,23 @@ class Replay:
             name = trace.relations.get(number, str(number))
             found.append(RelationResult(number, fork, name, requests[0], misses[0]))
         return tuple(sorted(found, key=lambda r: (r.relation, r.fork)))
+
+
+def typed_params(spec: PolicySpec) -> dict[str, Any]:
+    """Return the values of all parameters, each as the type that it is of."""
+    types = {"integer": int, "real": float, "fraction": float}
+    return {
+        param.name: param.format(value) if param.kind == "choice" else types[param.kind](value)
+        for param, value in zip(spec.policy.params, spec.params().values(), strict=True)
+    }
+
+
+def replay_bytes(spec: PolicySpec, frames: int) -> int:
+    """Return about how much memory a replay needs, the look-ahead of OPT apart."""
+    if spec.policy.handle is None:
+        return frames * _OPT_FRAME_BYTES
+    ghosts = int(lib.tp_policy_ghosts_per_frame(spec.policy.handle, spec.array()))
+    return frames * (spec.policy.frame_bytes + ghosts * spec.policy.ghost_bytes + _TABLE_BYTES)
 
 
 def _row_of_reference(chunk: Chunk, n: int) -> int:
