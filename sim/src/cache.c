@@ -159,20 +159,19 @@ tps_cache_describe(const tps_cache *cache, char *text, size_t size)
 
 /* The frame that the pool can best do without. */
 static uint32_t
-dispensable(const tp_pool *pool)
+dispensable(const tp_pool *pool, const tp_access *access)
 {
-	const tp_access access = {0};
 	const tp_page nothing = {UINT64_MAX, UINT32_MAX};
 	tp_cursor	cursor = {0};
-	uint32_t	frame = tp_victim(pool, nothing, NULL, NULL, &access);
+	uint32_t	frame = tp_victim(pool, nothing, NULL, NULL, access);
 
 	return frame != TP_NONE ? frame : tp_coldest(pool, &cursor);
 }
 
 void
-tps_cache_resize(tps_cache *cache, uint32_t frames)
+tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now)
 {
-	const tp_access access = {0};
+	const tp_access access = {.now = now};
 	tp_pool    *pool = &cache->pool;
 
 	for (uint32_t frame = 0;
@@ -181,7 +180,7 @@ tps_cache_resize(tps_cache *cache, uint32_t frames)
 			tp_join(pool, frame);
 	while (pool->header->frames > frames)
 	{
-		uint32_t	frame = dispensable(pool);
+		uint32_t	frame = dispensable(pool, &access);
 
 		if (!tp_is_free(pool, frame))
 			cache_evict(cache, frame, &access);

@@ -67,4 +67,20 @@ pagemap_at(pagemap *map, uint64_t key)
 	return &map->slots[i].value;
 }
 
+/* The value of a key that is there, NULL of one that is not. */
+static inline uint64_t *
+pagemap_find(const pagemap *map, uint64_t key)
+{
+	size_t		mask = ((size_t) 1 << map->bits) - 1;
+	size_t		i = pagemap_home(map, key);
+
+	while (map->slots[i].value != PAGEMAP_ABSENT)
+	{
+		if (map->slots[i].key == key)
+			return &map->slots[i].value;
+		i = (i + 1) & mask;
+	}
+	return NULL;
+}
+
 #endif							/* TIDEPOOL_SIM_PAGEMAP_H */

@@ -75,10 +75,21 @@ tps_replay_free(tps_replay *replay)
 	free(replay);
 }
 
-tps_cache *
-tps_replay_cache(tps_replay *replay)
+uint32_t
+tps_replay_resize(tps_replay *replay, uint32_t frames, uint64_t now)
 {
-	return replay->cache;
+	tps_cache  *cache = replay->cache;
+
+	frames = tps_cache_resize(cache, frames, now);
+
+	/* the dirty pages of frames that have left were written back */
+	for (uint32_t frame = 0; frame < cache->capacity; frame++)
+		if (cache->pool.nodes[frame].slot == TP_NONE)
+		{
+			replay->tally.totals.write_backs += replay->dirty[frame];
+			replay->dirty[frame] = 0;
+		}
+	return frames;
 }
 
 /* ---- one reference ---- */
@@ -335,15 +346,17 @@ void
 tps_replay_relation(const tps_replay *replay, size_t i, uint64_t *relation,
 					uint64_t *requests, uint64_t *misses)
 {
-	*relation = replay->tally.relations[i].key;
-	*requests = replay->tally.relations[i].requests;
-	*misses = replay->tally.relations[i].misses;
+	const count_pair *pair = &replay->tally.relations[i];
+	bool		counting = replay->tally.warmup_left == 0;
+
+	*relation = pair->key;
+	*requests = counting ? pair->requests : 0;
+	*misses = counting ? pair->misses : 0;
 }
 
 void
-tps_replay_group(const tps_replay *replay, size_t i, uint64_t *requests,
-				 uint64_t *misses)
+tps_replay_groups(const tps_replay *replay, double *hit_ratios,
+				  uint64_t *misses)
 {
-	*requests = replay->tally.groups[i].requests;
-	*misses = replay->tally.groups[i].misses;
+	tally_groups(&replay->tally, hit_ratios, misses);
 }

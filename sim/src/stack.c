@@ -9,24 +9,35 @@
  * Fenwick, 1994).
  *
  * Every page stands at the time of its last reference.  The stack distance of
- * a reference is one more than the number of pages that stand later than its
- * own page did.  Times are renumbered densely when they run out, so the tree
- * is at most four times as large as there are pages.
+ * a reference is one more than the number of places that are taken later than
+ * its own page's.  Times are renumbered densely when they run out, so the tree
+ * is at most four times as large as there are places.
+ *
+ * A page that ceases to exist leaves a hole: a free frame in every cache that
+ * held the page.  A hole keeps its place until a reference from below it, or
+ * to a page not in the stack, pushes the pages above it down into it; in the
+ * larger caches, where that reference hits, the frame is still free: the hole
+ * is now where the page came from.  So the curve is LRU's also for traces
+ * with truncated and dropped tables.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "events.h"
-#include "pagemap.h"
+#include "lastuse.h"
 
 struct tps_stack
 {
 	uint64_t	warmup_left;
 	uint64_t	requests;
 	uint64_t	cold;
-	pagemap		last;			/* page to its time */
-	uint32_t   *tree;			/* [1 .. room]: Fenwick tree over times */
-	uint64_t   *page_at;		/* [1 .. room]: page that stands at a time */
+	lastuse		last;			/* page to its time */
+	uint64_t	places;			/* times taken, by pages or holes */
+	uint32_t   *tree;			/* [1 .. room]: Fenwick tree over the times,
+								 * 1 where one is taken */
+	uint64_t   *page_at;		/* [1 .. room]: page referenced at a time */
+	uint64_t   *holes;			/* their times, a heap with the latest on top */
+	uint64_t	holes_count;
+	uint64_t	holes_room;
 	uint64_t	room;			/* times there are */
 	uint64_t	now;			/* times given out */
 	uint64_t   *counts;			/* [d - 1] */
@@ -47,7 +58,7 @@ tps_stack_new(uint64_t warmup)
 	stack->room = FIRST_ROOM;
 	stack->tree = calloc(stack->room + 1, sizeof(*stack->tree));
 	stack->page_at = malloc((stack->room + 1) * sizeof(*stack->page_at));
-	if (!pagemap_init(&stack->last) || stack->tree == NULL ||
+	if (!lastuse_init(&stack->last) || stack->tree == NULL ||
 		stack->page_at == NULL)
 	{
 		tps_stack_free(stack);
@@ -61,14 +72,15 @@ tps_stack_free(tps_stack *stack)
 {
 	if (stack == NULL)
 		return;
-	pagemap_free(&stack->last);
+	lastuse_free(&stack->last);
 	free(stack->tree);
 	free(stack->page_at);
+	free(stack->holes);
 	free(stack->counts);
 	free(stack);
 }
 
-/* ---- the tree: which times a page stands at ---- */
+/* ---- the tree: which times are taken ---- */
 
 static void
 add(tps_stack *stack, uint64_t time, uint32_t difference)
@@ -77,9 +89,23 @@ add(tps_stack *stack, uint64_t time, uint32_t difference)
 		stack->tree[time] += difference;	/* wraps for -1, as intended */
 }
 
-/* Pages that stand at times up to this one. */
+static void
+take(tps_stack *stack, uint64_t time)
+{
+	add(stack, time, 1);
+	stack->places++;
+}
+
+static void
+give_up(tps_stack *stack, uint64_t time)
+{
+	add(stack, time, UINT32_MAX);
+	stack->places--;
+}
+
+/* Times taken up to this one. */
 static uint64_t
-standing_up_to(const tps_stack *stack, uint64_t time)
+taken_up_to(const tps_stack *stack, uint64_t time)
 {
 	uint64_t	sum = 0;
 
@@ -88,20 +114,42 @@ standing_up_to(const tps_stack *stack, uint64_t time)
 	return sum;
 }
 
+/* Turn the tree into the array that it sums up: 1 where a time is taken. */
+static void
+unfold(uint32_t *tree, uint64_t room)
+{
+	for (uint64_t i = room; i > 0; i--)
+		if (i + (i & -i) <= room)
+			tree[i + (i & -i)] -= tree[i];
+}
+
+/* The reverse, for an array of n ones and then zeros. */
+static void
+fold_ones(uint32_t *tree, uint64_t n, uint64_t room)
+{
+	for (uint64_t i = 1; i <= room; i++)
+	{
+		uint64_t	parent = i + (i & -i);
+
+		tree[i] += i <= n;
+		if (parent <= room)
+			tree[parent] += tree[i];
+	}
+}
+
 /*
- * Times have run out: renumber the pages 1, 2, 3 ... in their order, and
+ * Times have run out: renumber the places 1, 2, 3 ... in their order, and
  * leave at least three times as much room behind them.
  */
 static bool
 renumber(tps_stack *stack)
 {
-	uint64_t	pages = stack->last.count;
 	uint64_t	room = stack->room;
-	uint64_t	n = 0;
+	uint32_t	n = 0;
 	uint32_t   *tree;
 	uint64_t   *page_at;
 
-	while (room < 4 * pages)
+	while (room < 4 * stack->places)
 		room *= 2;
 	tree = calloc(room + 1, sizeof(*tree));
 	page_at = malloc((room + 1) * sizeof(*page_at));
@@ -111,26 +159,22 @@ renumber(tps_stack *stack)
 		free(page_at);
 		return false;
 	}
+	unfold(stack->tree, stack->room);
 	for (uint64_t time = 1; time <= stack->now; time++)
-	{
-		uint64_t   *last = pagemap_at(&stack->last, stack->page_at[time]);
-
-		if (*last == time)
+		if (stack->tree[time] != 0)
 		{
-			page_at[++n] = stack->page_at[time];
-			*last = n;
+			uint64_t   *last = lastuse_at(&stack->last, stack->page_at[time]);
+
+			stack->tree[time] = ++n;	/* from here on: the new time */
+			page_at[n] = stack->page_at[time];
+			if (*last == time)
+				*last = n;
 		}
-	}
 
-	/* a tree over n ones and then zeros, in linear time */
-	for (uint64_t i = 1; i <= room; i++)
-	{
-		uint64_t	parent = i + (i & -i);
-
-		tree[i] += i <= n;
-		if (parent <= room)
-			tree[parent] += tree[i];
-	}
+	/* their order does not change, so the heap stays one */
+	for (uint64_t i = 0; i < stack->holes_count; i++)
+		stack->holes[i] = stack->tree[stack->holes[i]];
+	fold_ones(tree, n, room);
 	free(stack->tree);
 	free(stack->page_at);
 	stack->tree = tree;
@@ -139,6 +183,68 @@ renumber(tps_stack *stack)
 	stack->now = n;
 	return true;
 }
+
+/* ---- holes ---- */
+
+static bool
+reserve_hole(tps_stack *stack)
+{
+	uint64_t	room = stack->holes_room == 0 ? 256 : 2 * stack->holes_room;
+	uint64_t   *holes;
+
+	if (stack->holes_count < stack->holes_room)
+		return true;
+	holes = realloc(stack->holes, room * sizeof(*holes));
+	if (holes == NULL)
+		return false;
+	stack->holes = holes;
+	stack->holes_room = room;
+	return true;
+}
+
+/* The place at this time, which stays taken, is a hole now.  A lastuse_gone. */
+static bool
+make_hole(void *arg, uint64_t time)
+{
+	tps_stack  *stack = arg;
+	uint64_t	i;
+
+	if (!reserve_hole(stack))
+		return false;
+	i = stack->holes_count++;
+	while (i > 0 && stack->holes[(i - 1) / 2] < time)
+	{
+		stack->holes[i] = stack->holes[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	stack->holes[i] = time;
+	return true;
+}
+
+/* The pages above the topmost hole move down into it. */
+static void
+fill_hole(tps_stack *stack)
+{
+	uint64_t	moved = stack->holes[--stack->holes_count];
+	uint64_t	n = stack->holes_count;
+	uint64_t	i = 0;
+
+	give_up(stack, stack->holes[0]);
+	for (;;)
+	{
+		uint64_t	child = 2 * i + 1;
+
+		if (child + 1 < n && stack->holes[child + 1] > stack->holes[child])
+			child++;
+		if (child >= n || stack->holes[child] <= moved)
+			break;
+		stack->holes[i] = stack->holes[child];
+		i = child;
+	}
+	stack->holes[i] = moved;
+}
+
+/* ---- references ---- */
 
 static bool
 count_distance(tps_stack *stack, uint64_t distance)
@@ -170,27 +276,40 @@ reference(tps_stack *stack, uint64_t page)
 {
 	bool		counted = stack->warmup_left == 0;
 	uint64_t   *last;
+	uint64_t	time;
 
-	if (!pagemap_reserve(&stack->last) ||
+	if (!lastuse_reserve(&stack->last, page) ||
 		(stack->now == stack->room && !renumber(stack)))
 		return false;
-	last = pagemap_at(&stack->last, page);
+	last = lastuse_at(&stack->last, page);
+	time = *last;
 	stack->requests += counted;
 	stack->warmup_left -= !counted;
-	if (*last == PAGEMAP_ABSENT)
+	if (time == LASTUSE_NEVER || time == LASTUSE_FORGOTTEN)
+	{
 		stack->cold += counted;
+		if (stack->holes_count > 0)
+			fill_hole(stack);
+	}
 	else
 	{
-		/* all pages stand at times up to now; this one among them */
-		uint64_t	later = stack->last.count - standing_up_to(stack, *last);
+		/* all places are at times up to now; this one among them */
+		uint64_t	later = stack->places - taken_up_to(stack, time);
 
 		if (counted && !count_distance(stack, later + 1))
 			return false;
-		add(stack, *last, UINT32_MAX);
+		if (stack->holes_count > 0 && stack->holes[0] > time)
+		{
+			fill_hole(stack);
+			if (!make_hole(stack, time))
+				return false;
+		}
+		else
+			give_up(stack, time);
 	}
 	*last = ++stack->now;
 	stack->page_at[stack->now] = page;
-	add(stack, stack->now, 1);
+	take(stack, stack->now);
 	return true;
 }
 
@@ -199,9 +318,15 @@ tps_stack_feed(tps_stack *stack, const tps_events *events)
 {
 	for (size_t i = 0; i < events->n; i++)
 	{
+		bool		ok = true;
+
 		if (i + EVENTS_AHEAD < events->n)
-			pagemap_prefetch(&stack->last, events->page[i + EVENTS_AHEAD]);
-		if (event_is_reference(events, i) && !reference(stack, events->page[i]))
+			pagemap_prefetch(&stack->last.map, events->page[i + EVENTS_AHEAD]);
+		if (event_is_reference(events, i))
+			ok = reference(stack, events->page[i]);
+		else if (event_kind(events, i) == EVENT_FORGET)
+			ok = lastuse_forget(&stack->last, events, i, make_hole, stack);
+		if (!ok)
 			return false;
 	}
 	return true;
@@ -213,7 +338,7 @@ tps_stack_totals(const tps_stack *stack, uint64_t *requests, uint64_t *cold,
 {
 	*requests = stack->requests;
 	*cold = stack->cold;
-	*distinct = stack->last.count;
+	*distinct = stack->last.map.count;
 }
 
 size_t

@@ -15,7 +15,8 @@ tally_init(tally *t, const tps_options *options)
 	t->warmup_left = options->warmup;
 	t->interval_left = options->interval;
 	t->detailed = options->per_relation || options->per_group;
-	return pagemap_init(&t->relation_index);
+	return pagemap_init(&t->relation_index) &&
+		(!options->per_group || pagemap_init(&t->page_hits));
 }
 
 void
@@ -24,6 +25,7 @@ tally_free(tally *t)
 	free(t->series);
 	free(t->relations);
 	pagemap_free(&t->relation_index);
+	pagemap_free(&t->page_hits);
 }
 
 size_t
@@ -43,7 +45,7 @@ end_warmup(tally *t)
 	memset(&t->totals, 0, sizeof(t->totals));
 	for (size_t i = 0; i < t->relation_count; i++)
 		t->relations[i].requests = t->relations[i].misses = 0;
-	memset(t->groups, 0, sizeof(t->groups));
+	memset(t->group_misses, 0, sizeof(t->group_misses));
 }
 
 static bool
@@ -116,6 +118,28 @@ relation_of(tally *t, uint64_t relation)
 	return t->last = &t->relations[*index];
 }
 
+/* The group of a page: bits that the sampling threshold does not look at. */
+static size_t
+group_of(uint64_t page)
+{
+	return tp_mix64(page) % TPS_GROUPS;
+}
+
+static bool
+count_in_group(tally *t, uint64_t page, bool miss)
+{
+	uint64_t   *hits;
+
+	if (!pagemap_reserve(&t->page_hits))
+		return false;
+	hits = pagemap_at(&t->page_hits, page);
+	if (*hits == PAGEMAP_ABSENT)
+		*hits = 0;
+	*hits += miss ? 1 : (UINT64_C(1) << 32) + 1;
+	t->group_misses[group_of(page)] += miss;
+	return true;
+}
+
 bool
 tally_detail(tally *t, uint64_t page, bool miss)
 {
@@ -128,13 +152,25 @@ tally_detail(tally *t, uint64_t page, bool miss)
 		relation->requests++;
 		relation->misses += miss;
 	}
-	if (t->options.per_group)
-	{
-		/* bits of the hash that the sampling threshold does not look at */
-		count_pair *group = &t->groups[tp_mix64(page) % TPS_GROUPS];
+	return !t->options.per_group || count_in_group(t, page, miss);
+}
 
-		group->requests++;
-		group->misses += miss;
+void
+tally_groups(const tally *t, double *hit_ratios, uint64_t *misses)
+{
+	const pagemap *map = &t->page_hits;
+
+	for (size_t i = 0; i < TPS_GROUPS; i++)
+	{
+		hit_ratios[i] = 0;
+		misses[i] = t->warmup_left == 0 ? t->group_misses[i] : 0;
 	}
-	return true;
+	for (size_t i = 0; i < (size_t) 1 << map->bits; i++)
+	{
+		uint64_t	hits = map->slots[i].value;
+
+		if (hits != PAGEMAP_ABSENT)
+			hit_ratios[group_of(map->slots[i].key)] +=
+				(double) (hits >> 32) / (double) (hits & UINT32_MAX);
+	}
 }

@@ -38,7 +38,9 @@ typedef struct tally
 	size_t		relation_count;
 	size_t		relation_room;
 	count_pair *last;			/* relation of the previous reference */
-	count_pair	groups[TPS_GROUPS];
+	uint64_t	group_misses[TPS_GROUPS];
+	pagemap		page_hits;		/* page to its hits << 32 | references, the
+								 * warm-up's too; below 2^32 each */
 } tally;
 
 bool		tally_init(tally *t, const tps_options *options);
@@ -52,5 +54,8 @@ bool		tally_run(tally *t, size_t references, uint64_t misses);
 
 /* One reference within a run, if t->detailed.  False when memory ran out. */
 bool		tally_detail(tally *t, uint64_t page, bool miss);
+
+/* See tps_replay_groups. */
+void		tally_groups(const tally *t, double *hit_ratios, uint64_t *misses);
 
 #endif							/* TIDEPOOL_SIM_TALLY_H */

@@ -7,6 +7,10 @@ import sys
 
 import click
 
+from tidepool.cli.compare import compare
+from tidepool.cli.curve import curve
+from tidepool.cli.policies import policies_command
+from tidepool.cli.simulate import simulate
 from tidepool.errors import TidepoolError
 
 
@@ -14,6 +18,12 @@ from tidepool.errors import TidepoolError
 @click.version_option(package_name="tidepool", message="tidepool %(version)s")
 def tidepool() -> None:
     """Simulate buffer replacement: policies, traces, miss-ratio curves."""
+
+
+tidepool.add_command(policies_command)
+tidepool.add_command(simulate)
+tidepool.add_command(curve)
+tidepool.add_command(compare)
 
 
 def _tell(message: str, hint: str | None = None) -> None:
@@ -37,6 +47,9 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(130)
     except TidepoolError as error:
         _tell(str(error), error.hint)
+        sys.exit(1)
+    except MemoryError as error:
+        _tell(f"out of memory: {error}" if str(error) else "out of memory")
         sys.exit(1)
     except BrokenPipeError:
         # the reader of our output is gone; so should we be, quietly

@@ -42,8 +42,9 @@ class Curve:
 def exact_lru_curve(trace: Trace, warmup: int = 0, progress: Progress | None = None) -> Curve:
     """Return the miss ratio of LRU for every number of frames, in one pass.
 
-    ``frames`` is 1 … the deepest stack distance, at least 1.  Correlated and
-    VACUUM references count like all others, as in textbook LRU.
+    ``frames`` is 1 … the deepest stack distance, at least 1.  Pages that cease
+    to exist leave free frames behind.  Correlated and VACUUM references count
+    like all others, as in textbook LRU.
     """
     stack = lib.tps_stack_new(warmup)
     if stack == ffi.NULL:
@@ -83,6 +84,7 @@ def sampled_curves(
     seed: int = 0,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    workers: int | None = None,
 ) -> list[Curve]:
     """Return a curve per policy over these sizes, by simulation of each size.
 
@@ -92,7 +94,7 @@ def sampled_curves(
     frames = sorted(set(frames))
     cells = [Cell(spec, size, seed) for spec in specs for size in frames]
     options = Options(warmup=warmup, sampling=sampling)
-    results = simulate([(trace, cells)], options, executor, progress=progress)
+    results = simulate([(trace, cells)], options, executor, workers, progress)
     curves = []
     for i, spec in enumerate(specs):
         part = results[i * len(frames) : (i + 1) * len(frames)]

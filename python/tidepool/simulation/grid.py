@@ -11,16 +11,24 @@ trace, policy, size, seed and options.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import (
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    as_completed,
+)
 from dataclasses import dataclass
 from functools import partial
+from threading import Event
 
 from tidepool.policies import PolicySpec
 from tidepool.simulation.events import references
 from tidepool.simulation.future import Future as NextUses
-from tidepool.simulation.replay import Options, Replay, Result, sampled
-from tidepool.traces.model import Chunk, Trace
+from tidepool.simulation.replay import Options, Replay, Result, replay_bytes
+from tidepool.simulation.sampled import SampledReplay, sampled
+from tidepool.traces.model import Trace
 
 Progress = Callable[[int], None]
 
@@ -51,41 +59,61 @@ class Job:
 def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
     """Replay a job; return a result per cell, in their order.
 
-    ``progress`` is told the number of events times cells that were done.
+    ``progress`` is told the number of events times cells that were done; of
+    a sampled replay, the whole trace's events.
     """
-    replays = [Replay(cell.spec, cell.frames, cell.seed, job.options) for cell in job.cells]
-    total = 0
-
-    def chunks() -> Iterator[Chunk]:
-        nonlocal total
-        total = 0
-        for chunk in job.trace.chunks():
-            total += references(chunk)
-            yield sampled(chunk, job.options)
-
-    position = 0
+    sampling = job.options.sampling
+    offline = any(cell.offline for cell in job.cells)
+    _check_memory(job)
+    replays = [_replay(cell, job.options) for cell in job.cells]
+    position = total = 0
     with NextUses() as future:
-        if any(cell.offline for cell in job.cells):
-            for chunk in chunks():
-                future.feed(chunk)
-            pairs: Iterable[tuple[Chunk, object]] = future.of(chunks())
-        else:
-            pairs = ((chunk, None) for chunk in chunks())
-        for chunk, next_use in pairs:
-            for cell, replay in zip(job.cells, replays, strict=True):
-                replay.feed(position, chunk, next_use if cell.offline else None)  # type: ignore[arg-type]
+        if offline:
+            for chunk in job.trace.chunks():
+                future.feed(sampled(chunk, sampling))
                 if progress:
-                    progress(len(chunk))
+                    progress(0)
+        for whole in job.trace.chunks():
+            chunk = sampled(whole, sampling)
+            next_use = future.next_use(position, len(chunk)) if offline else None
+            for cell, replay in zip(job.cells, replays, strict=True):
+                replay.feed(position, chunk, next_use if cell.offline else None)
+                if progress:
+                    progress(len(whole))
+            total += references(whole)
             position += len(chunk)
-    return [replay.result(job.trace, total) for replay in replays]
+    return [
+        replay.result(job.trace, total)
+        if isinstance(replay, SampledReplay)
+        else replay.result(job.trace)
+        for replay in replays
+    ]
+
+
+def _replay(cell: Cell, options: Options) -> Replay | SampledReplay:
+    if options.sampling is None:
+        return Replay(cell.spec, cell.frames, cell.seed, options)
+    return SampledReplay(cell.spec, cell.frames, cell.seed, options, options.sampling)
+
+
+def _check_memory(job: Job) -> None:
+    """Raise MemoryError if the replays cannot fit: the system would end the process instead."""
+    rate = job.options.sampling.rate if job.options.sampling else 1
+    most = [max(cell.frames, *(size for _, size in job.options.resize), 1) for cell in job.cells]
+    needed = sum(
+        rate * replay_bytes(cell.spec, frames) for cell, frames in zip(job.cells, most, strict=True)
+    )
+    if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise MemoryError(f"{needed / 2**30:.0f} GB are needed for caches of {max(most)} frames")
 
 
 def plan(trace: Trace, cells: Sequence[Cell], options: Options, workers: int) -> list[Job]:
-    """Split the cells of a trace into jobs, about two per worker.
+    """Split the cells of a trace into jobs, about two per worker; each cell is done once.
 
     Offline cells stay together: they share the look ahead.  Cells are dealt
     out from the largest down, so that jobs are of similar size.
     """
+    cells = list(dict.fromkeys(cells))
     offline = tuple(cell for cell in cells if cell.offline)
     online = sorted((cell for cell in cells if not cell.offline), key=lambda cell: -cell.frames)
     count = max(1, min(len(online), 2 * workers))
@@ -109,6 +137,14 @@ def simulate(
     """
     options = options or Options()
     work = [(trace, tuple(cells)) for trace, cells in work]
+    stopped = Event()
+
+    def report(done: int) -> None:
+        if stopped.is_set():
+            raise CancelledError
+        if progress:
+            progress(done)
+
     workers = workers or os.cpu_count() or 1
     jobs = [
         (i, job)
@@ -119,7 +155,11 @@ def simulate(
         found = _run(executor, jobs, run_job, progress)
     else:
         with ThreadPoolExecutor(workers) as threads:
-            found = _run(threads, jobs, partial(run_job, progress=progress), None)
+            try:
+                found = _run(threads, jobs, partial(run_job, progress=report), None)
+            except BaseException:
+                stopped.set()  # the jobs that are running, so that leaving does not wait for them
+                raise
     return [found[i, cell] for i, (_, cells) in enumerate(work) for cell in cells]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from tidepool._sim import ffi, lib
 from tidepool.errors import TidepoolError
 from tidepool.policies import PolicySpec
-from tidepool.simulation.events import Events, references, rows, sample
+from tidepool.simulation.events import Events, references, rows
 from tidepool.traces.model import Chunk, Trace
 
 
@@ -62,9 +61,10 @@ class RelationResult:
 class Result:
     """What one replay counted.
 
-    Of a sampled replay, ``requests`` is the whole trace's; ``misses`` and
-    ``hit_ratio`` are estimates and ``error`` is the standard error of the hit
-    ratio.  ``seconds`` is the time spent in the replay itself.
+    Of a sampled replay, ``requests`` is the whole trace's; the other counts
+    and ``hit_ratio`` are estimates for the whole trace, and ``error`` is the
+    standard error of the hit ratio.  ``seconds`` is the time spent in the
+    replay itself.
     """
 
     trace: str
@@ -116,62 +116,66 @@ _ALWAYS = (
 )
 
 
+_TABLE_BYTES = 49  # of a frame: its share of the page table, on average, and its dirty mark
+_OPT_FRAME_BYTES = 76  # likewise, with the heap
+
+
 class Replay:
     """A replay in progress: feed it the trace's chunks in order, then ask for the result.
 
-    OPT needs the future of each chunk beside it (future.py).
+    OPT needs the future of each chunk beside it (future.py).  A sampled
+    replay is made of these (sampled.py), here ``options.sampling`` is not
+    looked at.  ``per_group`` counts what ``groups`` returns.
     """
 
     def __init__(
-        self, spec: PolicySpec, frames: int, seed: int = 0, options: Options | None = None
+        self,
+        spec: PolicySpec,
+        frames: int,
+        seed: int = 0,
+        options: Options | None = None,
+        per_group: bool = False,
     ) -> None:
         options = options or Options()
-        if options.resize and (options.sampling or spec.policy.handle is None):
+        if options.resize and spec.policy.handle is None:
             raise TidepoolError(
-                "only whole traces under online policies can be resized", "Leave the resize out."
+                "only pools of online policies can be resized", "Leave the resize or opt out."
             )
         self.spec, self.frames, self.seed, self.options = spec, frames, seed, options
         self.seconds = 0.0
         self._references = 0  # fed so far
         self._resize = sorted(options.resize)
-        rate = options.sampling.rate if options.sampling else 1.0
-        scaled = [
-            max(1, round(size * rate)) for size in (frames, *(size for _, size in self._resize))
-        ]
+        capacity = max(frames, *(size for _, size in self._resize), 1)
         c_options = ffi.new(
             "tps_options *",
             {
-                "warmup": round(options.warmup * rate),
+                "warmup": options.warmup,
                 "interval": options.interval,
                 "correlation_window": options.correlation_window,
                 "per_relation": options.per_relation,
-                "per_group": options.sampling is not None,
+                "per_group": per_group,
             },
         )
         if spec.policy.handle is None:
             bypass = bool(spec.params()["bypass"])
-            replay = lib.tps_replay_new_opt(scaled[0], bypass, c_options)
+            replay = lib.tps_replay_new_opt(frames, bypass, c_options)
         else:
-            cache = lib.tps_cache_new(
-                spec.policy.handle, spec.array(), max(scaled), scaled[0], seed
-            )
+            cache = lib.tps_cache_new(spec.policy.handle, spec.array(), capacity, frames, seed)
             replay = lib.tps_replay_new(cache, c_options) if cache != ffi.NULL else ffi.NULL
         if replay == ffi.NULL:
             raise MemoryError(f"no memory to simulate {spec} with {frames} frames")
         self._replay = ffi.gc(replay, lib.tps_replay_free)
 
     def feed(self, position: int, chunk: Chunk, next_use: NDArray[np.uint64] | None = None) -> None:
-        """Replay a chunk whose first event is the trace's event number ``position``.
-
-        Of a sampled replay the chunk is already the sample.
-        """
+        """Replay a chunk whose first event is the trace's event number ``position``."""
         begin = time.perf_counter()
         start = 0
         while self._resize and self._resize[0][0] < self._references + references(chunk):
             at, size = self._resize.pop(0)
             end = _row_of_reference(chunk, at - self._references)
             self._feed_rows(position, chunk, next_use, slice(start, end))
-            lib.tps_cache_resize(lib.tps_replay_cache(self._replay), size)
+            now = position + end if chunk.time is None else int(chunk.time[end])
+            lib.tps_replay_resize(self._replay, size, now)
             start = end
         self._feed_rows(position, chunk, next_use, slice(start, len(chunk)))
         self._references += references(chunk)
@@ -195,27 +199,14 @@ class Replay:
         lib.tps_replay_totals(self._replay, totals)
         return totals
 
-    def result(self, trace: Trace, whole_references: int) -> Result:
-        """Return what was counted; ``whole_references`` is the unsampled trace's number."""
+    def result(self, trace: Trace) -> Result:
+        """Return what was counted."""
         totals = self.totals()
         requests, misses = totals.requests, totals.misses
-        error = None
-        sampling = self.options.sampling
-        if sampling is not None:
-            requests = max(0, whole_references - self.options.warmup)
-            expected = requests * sampling.rate
-            error = self._standard_error() / expected if expected else 0.0
-            # relative to the expected, not to the actual size of the sample: SHARDS-adj
-            misses = min(requests, round(misses / sampling.rate))
-        kinds = {param.name: param for param in self.spec.policy.params}
-        params = {
-            name: kinds[name].format(value) if kinds[name].kind == "choice" else value
-            for name, value in self.spec.params().items()
-        }
         return Result(
             trace=trace.name,
             policy=self.spec.policy.name,
-            params=params,
+            params=typed_params(self.spec),
             frames=self.frames,
             requests=requests,
             misses=misses,
@@ -226,28 +217,21 @@ class Replay:
             correlated=totals.correlated,
             write_backs=totals.write_backs,
             forgotten=totals.forgotten,
-            sample_rate=sampling.rate if sampling else None,
-            error=error,
             interval=self.options.interval,
             series=self._series() if self.options.interval else None,
             relations=self._relations(trace),
         )
 
-    def _standard_error(self) -> float:
-        """Return the standard error of the sampled misses, from their scatter over groups of pages.
-
-        The sample is TPS_GROUPS random clusters of pages; the variance of
-        the sum is estimated from that between the clusters.
-        """
-        misses = np.array(
-            [self._pair(lib.tps_replay_group, i)[1] for i in range(lib.TPS_GROUPS)], dtype=float
+    def groups(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return, of TPS_GROUPS random groups of pages, the sum of their hit ratios and misses."""
+        hit_ratios = np.empty(lib.TPS_GROUPS, dtype=np.float64)
+        misses = np.empty(lib.TPS_GROUPS, dtype=np.uint64)
+        lib.tps_replay_groups(
+            self._replay,
+            ffi.cast("double *", hit_ratios.ctypes.data),
+            ffi.cast("uint64_t *", misses.ctypes.data),
         )
-        return math.sqrt(len(misses) * float(misses.var(ddof=1)))
-
-    def _pair(self, function: Any, i: int) -> tuple[int, int]:
-        requests, misses = ffi.new("uint64_t *"), ffi.new("uint64_t *")
-        function(self._replay, i, requests, misses)
-        return requests[0], misses[0]
+        return hit_ratios, misses.astype(np.float64)
 
     def _series(self) -> NDArray[np.float64]:
         misses = ffi.new("uint64_t **")
@@ -266,11 +250,21 @@ class Replay:
         return tuple(sorted(found, key=lambda r: (r.relation, r.fork)))
 
 
-def sampled(chunk: Chunk, options: Options) -> Chunk:
-    """Return what a replay with these options is fed of a chunk."""
-    if options.sampling is None:
-        return chunk
-    return sample(chunk, options.sampling.rate, options.sampling.seed)
+def typed_params(spec: PolicySpec) -> dict[str, Any]:
+    """Return the values of all parameters, each as the type that it is of."""
+    types = {"integer": int, "real": float, "fraction": float}
+    return {
+        param.name: param.format(value) if param.kind == "choice" else types[param.kind](value)
+        for param, value in zip(spec.policy.params, spec.params().values(), strict=True)
+    }
+
+
+def replay_bytes(spec: PolicySpec, frames: int) -> int:
+    """Return about how much memory a replay needs, the look-ahead of OPT apart."""
+    if spec.policy.handle is None:
+        return frames * _OPT_FRAME_BYTES
+    ghosts = int(lib.tp_policy_ghosts_per_frame(spec.policy.handle, spec.array()))
+    return frames * (spec.policy.frame_bytes + ghosts * spec.policy.ghost_bytes + _TABLE_BYTES)
 
 
 def _row_of_reference(chunk: Chunk, n: int) -> int:

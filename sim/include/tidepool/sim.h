@@ -70,7 +70,7 @@ int			tps_cache_check(const tps_cache *cache, char *text, size_t size);
  * and their frames leave.  A policy that names no victims (keep) gives up its
  * coldest pages.
  */
-void		tps_cache_resize(tps_cache *cache, uint32_t frames);
+void		tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now);
 
 /* ---- replay ---- */
 
@@ -133,8 +133,9 @@ tps_replay *tps_replay_new_opt(uint32_t frames, bool bypass,
 							   const tps_options *options);
 void		tps_replay_free(tps_replay *replay);
 
-/* The cache of a replay, NULL of OPT's. */
-tps_cache  *tps_replay_cache(tps_replay *replay);
+/* As tps_cache_resize, of the replay's cache; not for OPT. */
+uint32_t	tps_replay_resize(tps_replay *replay, uint32_t frames,
+							  uint64_t now);
 
 /* Replay further events.  Returns false when memory ran out. */
 bool		tps_replay_feed(tps_replay *replay, const tps_events *events);
@@ -151,16 +152,20 @@ void		tps_replay_relation(const tps_replay *replay, size_t i,
 								uint64_t *relation, uint64_t *requests,
 								uint64_t *misses);
 
-/* Per group of pages: number of groups; the i-th's sums. */
+/*
+ * With per_group, for each of TPS_GROUPS random groups of pages: the sum of
+ * its pages' hit ratios in the whole trace so far, and its misses.
+ */
 #define TPS_GROUPS 64
-void		tps_replay_group(const tps_replay *replay, size_t i,
-							 uint64_t *requests, uint64_t *misses);
+void		tps_replay_groups(const tps_replay *replay, double *hit_ratios,
+							  uint64_t *misses);
 
 /* ---- the future of each reference, for OPT ---- */
 
 /*
  * Computes for each event of a trace the position of the next reference to
- * its page, or UINT64_MAX.  The caller owns the array for the whole trace
+ * its page, UINT64_MAX if there is none or the page ceases to exist before
+ * it.  The caller owns the array for the whole trace
  * (it may be a mapped file) and feeds the events in order.  Without an array
  * (NULL) distinct pages are counted, nothing else.
  */
@@ -178,14 +183,15 @@ uint64_t	tps_future_distinct(const tps_future *future);
 /*
  * The histogram of LRU stack distances in one pass (Mattson et al. 1970,
  * with a binary indexed tree over the times of last reference): a reference
- * with distance d hits in every LRU cache of d frames or more.
+ * with distance d hits in every LRU cache of d frames or more.  Pages that
+ * cease to exist leave free frames behind, as in a cache.
  */
 typedef struct tps_stack tps_stack;
 tps_stack  *tps_stack_new(uint64_t warmup);
 void		tps_stack_free(tps_stack *stack);
 bool		tps_stack_feed(tps_stack *stack, const tps_events *events);
 
-/* Counted references, those of them to pages never seen before, and distinct
+/* Counted references, those of them that miss in every cache, and distinct
  * pages in the whole trace. */
 void		tps_stack_totals(const tps_stack *stack, uint64_t *requests,
 							 uint64_t *cold, uint64_t *distinct);

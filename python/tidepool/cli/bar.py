@@ -1,0 +1,45 @@
+"""A progress bar for long work, on standard error and only on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+Advance = Callable[[int], None]
+
+
+@contextmanager
+def bar(doing: str, total: int | None) -> Iterator[Advance]:
+    """Show a bar for some work, and leave nothing behind on the screen.
+
+    What is yielded is to be called, from any thread, with each number of
+    steps done.  ``total`` is None if nobody knows it.  Nothing must be
+    printed meanwhile.
+    """
+    if not sys.stderr.isatty():
+        yield lambda steps: None
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(
+        *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
+    ) as progress:
+        task = progress.add_task(doing, total=total)
+        yield lambda steps: progress.advance(task, steps)

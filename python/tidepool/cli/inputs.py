@@ -1,0 +1,126 @@
+"""The traces of a command line: opened, looked at, kept in memory where they fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import tidepool.traces
+from tidepool.cli.bar import bar
+from tidepool.cli.options import GivenSize, Reading
+from tidepool.errors import TraceError
+from tidepool.simulation import count_pages
+from tidepool.simulation.events import references
+from tidepool.traces.model import Chunk, Trace
+
+KEPT_EVENTS = 1 << 26  # a trace with more events is read again for each pass
+
+_library: Any = tidepool.traces
+
+
+class Input:
+    """A trace to replay, and what is known of it so far."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._counted: tuple[int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        """The trace's name, for people."""
+        return self.trace.name
+
+    def pages(self) -> int:
+        """Return the number of distinct pages, counted when first asked for."""
+        return self._count()[0]
+
+    def references(self) -> int:
+        """Return the number of references, counted when first asked for."""
+        return self._count()[1]
+
+    def frames(self, size: GivenSize) -> int:
+        """Return how many frames a size is for this trace."""
+        return size.size.resolve(None if size.size.share is None else self.pages())
+
+    def _count(self) -> tuple[int, int]:
+        if self._counted is None:
+            found = 0
+
+            def see(chunk: Chunk) -> None:
+                nonlocal found
+                found += references(chunk)
+                advance(len(chunk))
+
+            with bar(f"counting {self.name}", self.trace.length) as advance:
+                pages = count_pages(_Watched(self.trace, see))
+            self._counted = pages, found
+        return self._counted
+
+
+def open_traces(paths: Sequence[str], reading: Reading) -> list[Trace]:
+    """Open the traces, each once, and look into each as far as its first reference.
+
+    Names that several of them have are replaced by their paths.  Raises
+    TraceError if one cannot be read or has no references.
+    """
+    traces = {path: _open(path, reading) for path in paths}
+    names = Counter(trace.name for trace in traces.values())
+    for path, trace in traces.items():
+        if names[trace.name] > 1:
+            trace.name = path
+    return list(traces.values())
+
+
+def inputs(traces: Sequence[Trace], keep: bool) -> Iterator[Input]:
+    """Yield the traces in turn; with ``keep``, those that are small enough read into memory."""
+    for trace in traces:
+        yield Input(_loaded(trace) if keep else trace)
+
+
+class _TooLongError(Exception):
+    """The trace has more events than are kept."""
+
+
+def _loaded(trace: Trace) -> Trace:
+    seen = 0
+
+    def see(chunk: Chunk) -> None:
+        nonlocal seen
+        seen += len(chunk)
+        if seen > KEPT_EVENTS:
+            raise _TooLongError
+        advance(len(chunk))
+
+    if trace.length is not None and trace.length > KEPT_EVENTS:
+        return trace
+    try:
+        with bar(f"reading {trace.name}", trace.length) as advance:
+            loaded: Trace = _library.load(_Watched(trace, see))
+    except _TooLongError:
+        return trace
+    return loaded
+
+
+def _open(path: str, reading: Reading) -> Trace:
+    trace: Trace = _library.open_trace(path, reading.format, reading.columns)
+    for chunk in trace.chunks():
+        if references(chunk):
+            return trace
+    raise TraceError(f"{path}: the trace has no references to pages")
+
+
+class _Watched(Trace):
+    """A trace that shows each of its chunks to somebody when it has been used."""
+
+    def __init__(self, trace: Trace, see: Callable[[Chunk], None]) -> None:
+        self._trace = trace
+        self._see = see
+        for name in ("name", "relations", "length", "page_size"):
+            if hasattr(trace, name):
+                setattr(self, name, getattr(trace, name))
+
+    def chunks(self) -> Iterator[Chunk]:
+        for chunk in self._trace.chunks():
+            yield chunk
+            self._see(chunk)

@@ -1,0 +1,218 @@
+"""``tidepool simulate``: replay traces against policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from tidepool.cli.cluster import backend
+from tidepool.cli.inputs import Input, inputs, open_traces
+from tidepool.cli.options import (
+    NUMBER,
+    POLICIES,
+    POSITIVE,
+    SIZE,
+    Amount,
+    GivenSize,
+    Parsed,
+    Reading,
+    Resize,
+    Running,
+    flat,
+    format_option,
+    frames_help,
+    parse_resize,
+    plot_option,
+    policy_help,
+    reading_options,
+    running_options,
+    sample_option,
+    traces_argument,
+    warmup_option,
+)
+from tidepool.cli.running import Grid, run
+from tidepool.cli.runs import Printer, Run, in_order, picture
+from tidepool.errors import TidepoolError
+from tidepool.policies import PolicySpec
+from tidepool.simulation import Cell, Options, Sampling
+
+
+@click.command()
+@traces_argument
+@click.option(
+    "--policy",
+    "policies",
+    type=POLICIES,
+    multiple=True,
+    required=True,
+    metavar="NAME[:k=v,…]",
+    help=policy_help,
+)
+@click.option(
+    "--frames",
+    type=SIZE,
+    multiple=True,
+    required=True,
+    metavar="N|P%|SIZE",
+    help=frames_help,
+)
+@click.option(
+    "--seed",
+    "seeds",
+    type=NUMBER,
+    multiple=True,
+    default=(0,),
+    metavar="N",
+    help="Seed of randomized policies and of the sample. Repeatable.  [default: 0]",
+)
+@warmup_option
+@click.option(
+    "--interval",
+    type=POSITIVE,
+    metavar="N",
+    help="Also the hit ratio of every N references.",
+)
+@click.option("--per-relation", is_flag=True, help="Also counts per relation and fork.")
+@click.option(
+    "--correlation-window",
+    type=NUMBER,
+    default=0,
+    metavar="µs",
+    help="A backend's consecutive references to a page within so many microseconds count as one.",
+)
+@sample_option
+@click.option(
+    "--resize",
+    "resizes",
+    type=Parsed("resize", parse_resize),
+    multiple=True,
+    metavar="REF:SIZE",
+    help="Before reference REF, counted from 0, resize the pool. Repeatable.",
+)
+@format_option
+@plot_option
+@running_options
+@reading_options
+def simulate(
+    traces: tuple[str, ...],
+    policies: tuple[tuple[PolicySpec, ...], ...],
+    frames: tuple[GivenSize, ...],
+    seeds: tuple[int, ...],
+    warmup: Amount,
+    interval: int | None,
+    per_relation: bool,
+    correlation_window: int,
+    sample: float | None,
+    resizes: tuple[Resize, ...],
+    output: str,
+    plot: Path | None,
+    running: Running,
+    reading: Reading,
+) -> None:
+    """Replay page traces against replacement policies.
+
+    Every trace is replayed under every policy with every number of frames.
+    Seeds matter to randomized policies and to samples; other replays are
+    made once, with the first.
+
+    \b
+    Examples:
+      tidepool simulate orders.trace --policy lru --policy arc --frames 10%
+      tidepool simulate *.parquet --policy all --frames 64MB --format json
+      tidepool simulate orders.trace --policy clock --frames 5% \\
+          --interval 100000 --resize 2000000:10% --plot orders.pdf
+    """
+    specs = flat(policies)
+    seeds = tuple(dict.fromkeys(seeds))
+    _check(specs, sample, resizes, interval, per_relation, output)
+
+    def grids(input: Input) -> Iterator[Grid]:
+        sizes = list(dict.fromkeys(input.frames(size) for size in frames))
+        options = Options(
+            warmup=warmup.resolve(input.references),
+            interval=interval or 0,
+            correlation_window=correlation_window,
+            per_relation=per_relation,
+            resize=tuple((r.reference, input.frames(r.size)) for r in resizes),
+        )
+        if sample is None:
+            yield Grid(input, _cells(specs, sizes, seeds), options)
+            return
+        for seed in seeds:
+            cells = [Cell(spec, size, seed) for spec in specs for size in sizes]
+            yield Grid(input, cells, replace(options, sampling=Sampling(sample, seed)))
+
+    printer = Printer(output, name_traces=len(set(traces)) > 1, name_seeds=len(seeds) > 1)
+    runs: list[Run] = []
+    with backend(running) as where:
+        opened = open_traces(traces, reading)
+        each = inputs(opened, keep=where.executor is None)
+        done = run((grid for input in each for grid in grids(input)), where)
+        for input, of_trace in groupby(done, key=lambda pair: pair[0].input):
+            found = in_order(
+                Run(str(cell.spec), result, grid.options)
+                for grid, results in of_trace
+                for cell, result in zip(grid.cells, results, strict=True)
+            )
+            _check_reach(input, found[0])
+            printer.print(found)
+            runs += found
+    if plot:
+        from tidepool.plots import save
+
+        save(picture(runs), plot)
+
+
+def _cells(specs: Sequence[PolicySpec], sizes: Sequence[int], seeds: Sequence[int]) -> list[Cell]:
+    """Return the replays to make; a seed more makes none if nothing depends on it."""
+    return [
+        Cell(spec, size, seed)
+        for spec in specs
+        for size in sizes
+        for seed in (seeds if spec.policy.randomized else seeds[:1])
+    ]
+
+
+def _check(
+    specs: Sequence[PolicySpec],
+    sample: float | None,
+    resizes: Sequence[Resize],
+    interval: int | None,
+    per_relation: bool,
+    output: str,
+) -> None:
+    """Raise TidepoolError for what does not go together, before any work."""
+    if resizes and sample is not None:
+        raise TidepoolError("a sampled pool cannot be resized", "Leave out --resize or --sample.")
+    if resizes and any(spec.policy.handle is None for spec in specs):
+        raise TidepoolError(
+            "only pools of online policies can be resized", "Leave out --resize or opt."
+        )
+    if len({r.reference for r in resizes}) < len(resizes):
+        raise TidepoolError("two resizes before the same reference")
+    if output == "csv" and interval and per_relation:
+        raise TidepoolError(
+            "csv holds rows of one kind",
+            "Leave out --interval or --per-relation, or use --format json.",
+        )
+
+
+def _check_reach(input: Input, run: Run) -> None:
+    """Complain of what was to happen after the end of the trace."""
+    references = run.result.requests + run.options.warmup
+    if run.result.series is not None and len(run.result.series) == 0:
+        raise TidepoolError(
+            f"{input.name}: the trace is shorter than an interval",
+            f"It has {references} references.",
+        )
+    for reference, _ in run.options.resize:
+        if reference >= references:
+            click.echo(
+                f"tidepool: warning: {input.name}: no resize before reference {reference}, "
+                f"the trace has {references}",
+                err=True,
+            )

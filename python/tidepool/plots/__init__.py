@@ -1,0 +1,24 @@
+"""Pictures of results, made to be read at the width of a paper's column.
+
+Functions from results to a matplotlib Figure, and ``save``.  They keep no
+state and touch none of matplotlib's; nothing is ever shown on a screen.
+"""
+
+from tidepool.plots.bars import Bar, bar_figure
+from tidepool.plots.curves import curve_figure
+from tidepool.plots.heatmap import HeatMap, heat_figure
+from tidepool.plots.saving import check_picture, save
+from tidepool.plots.series import Mark, Series, series_figure
+
+__all__ = [
+    "Bar",
+    "HeatMap",
+    "Mark",
+    "Series",
+    "bar_figure",
+    "check_picture",
+    "curve_figure",
+    "heat_figure",
+    "save",
+    "series_figure",
+]

@@ -1,0 +1,71 @@
+"""Hit ratio over time, a line per policy, a panel per trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from tidepool.plots import style
+
+HEIGHT = 1.9
+MARKED = 25
+
+
+@dataclass(frozen=True)
+class Series:
+    """The hit ratio of each interval of so many references."""
+
+    trace: str
+    label: str
+    interval: int
+    hit_ratio: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something that happens before a reference: the end of the warm-up, a resize."""
+
+    trace: str
+    reference: int
+    label: str
+
+
+def series_figure(series: Sequence[Series], marks: Sequence[Mark] = ()) -> Figure:
+    """Draw time series; each point stands at the end of its interval."""
+    traces = list(dict.fromkeys(s.trace for s in series))
+    labels = list(dict.fromkeys(s.label for s in series))
+    figure, axes = style.panels(len(traces), HEIGHT, style.legend_rows(labels, len(traces)))
+    for trace, axis in zip(traces, axes, strict=True):
+        for s in series:
+            if s.trace == trace:
+                look = style.line_style(labels.index(s.label), s.label)
+                if len(s.hit_ratio) > MARKED:
+                    look.pop("marker", None)
+                at = s.interval * np.arange(1, len(s.hit_ratio) + 1)
+                axis.plot(at, s.hit_ratio, label=s.label, **look)
+        for mark in marks:
+            if mark.trace == trace:
+                axis.axvline(mark.reference, color="#777777", linewidth=0.8, linestyle=":")
+                axis.annotate(
+                    mark.label,
+                    (mark.reference, 1),
+                    xycoords=("data", "axes fraction"),
+                    xytext=(3, -2),
+                    textcoords="offset points",
+                    va="top",
+                    rotation=90,
+                    fontsize=style.SMALL,
+                    color="#555555",
+                    bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5},
+                )
+        title = trace if len(labels) > 1 else f"{trace}, {labels[0]}"
+        style.dress(axis, title, "references", "hit ratio (%)")
+        style.count_axis(axis.xaxis)
+        style.percent_axis(axis.yaxis)
+        axis.set_ylim(max(0, axis.get_ylim()[0]), min(1.02, axis.get_ylim()[1]))
+    style.legend_below(figure, axes)
+    return figure
