@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from tidepool.cli.trace import trace
 from tidepool.errors import TidepoolError
 
 
@@ -14,6 +15,9 @@ from tidepool.errors import TidepoolError
 @click.version_option(package_name="tidepool", message="tidepool %(version)s")
 def tidepool() -> None:
     """Simulate buffer replacement: policies, traces, miss-ratio curves."""
+
+
+tidepool.add_command(trace)
 
 
 def _tell(message: str, hint: str | None = None) -> None:
