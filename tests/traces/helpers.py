@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-
 from tidepool.traces import Chunk, InMemoryTrace, Kind, Trace
 from tidepool.traces.columns import DTYPES, column, join
 
@@ -70,6 +71,19 @@ def plain(n: int = 1000, seed: int = 1) -> InMemoryTrace:
     """Return references to a few pages and nothing else."""
     rng = np.random.default_rng(seed)
     return InMemoryTrace.from_arrays("plain", rng.integers(0, 50, n))
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Be a user who may not do everything, should the tests run as root."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if user == 0:
+            os.seteuid(0)
 
 
 class Endless(Trace):

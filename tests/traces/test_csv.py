@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tidepool.errors import TraceError
 from tidepool.traces import open_trace
+
 from traces.helpers import pages, rows
 
 
@@ -127,14 +127,14 @@ def test_wrong_maps(tmp_path: Path, columns: dict[str, str], message: str) -> No
 
 def test_columns_are_for_csv(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("1\n")
-    with pytest.raises(TraceError, match="^a trace of format text has no columns to choose from$"):
+    with pytest.raises(TraceError, match=r"^a trace of format text has no columns to choose from$"):
         open_trace(tmp_path / "t", "text", {"page": "1"})
 
 
 def test_rows_before_the_damage_are_handed_out(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("page\n" + "7\n" * 600_000 + "x\n")
     seen = 0
-    with pytest.raises(TraceError, match='row 600002: not a page: "x"$'):
+    with pytest.raises(TraceError, match=r'row 600002: not a page: "x"$'):
         for chunk in open_trace(tmp_path / "t.csv").chunks():
             seen += len(chunk)
     assert seen > 100_000

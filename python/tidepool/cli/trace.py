@@ -324,6 +324,8 @@ def _option_type(field: dataclasses.Field[Any], kind: Any) -> Any:
     if choices := field.metadata.get("choices"):
         return click.Choice(list(choices))
     low, high = field.metadata.get("min"), field.metadata.get("max")
+    if low is None and high is None:
+        return kind
     if kind is int:
         return click.IntRange(low, high)
     if kind is float:

@@ -189,6 +189,8 @@ class NativeTrace(FileTrace):
                 time = self._check_time(chunk, position, time)
                 position += len(chunk)
                 yield chunk
+            if position != self.length:
+                raise TraceError(f"{self.path}: {position} events instead of {self.length}")
 
     def _chunk(self, batch: pa.RecordBatch, position: int) -> Chunk:
         arrays = {
