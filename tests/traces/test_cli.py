@@ -303,6 +303,8 @@ def test_bad_input(folder: Path, args: list[str], message: str | None) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
+        ([], "Missing command."),
+        (["generate"], "Missing command."),
         (["info"], "Missing argument 'TRACE…'"),
         (["info", "--format", "xml", "t"], "'xml' is not one of"),
         (["info", "--from", "xml", "t"], "'xml' is not one of"),

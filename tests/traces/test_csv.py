@@ -140,6 +140,14 @@ def test_rows_before_the_damage_are_handed_out(tmp_path: Path) -> None:
     assert seen > 100_000
 
 
+def test_reading_may_stop_early(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("page\n" + "123456\n" * 600_000)
+    for _ in range(20):
+        chunks = open_trace(tmp_path / "t.csv").chunks()
+        assert next(chunks).page[0] == 123456
+        chunks.close()  # type: ignore[attr-defined]
+
+
 def test_watt_needs_its_header(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("page,write\n1,True\n")
     with pytest.raises(TraceError, match=r'/t: the first line is not "pages,is_write"$'):

@@ -64,7 +64,7 @@ def _parse_rate(ctx: click.Context, param: click.Parameter, value: str) -> float
     return rate
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def trace() -> None:
     """Look at page traces, convert, sample and generate them."""
 
@@ -277,7 +277,7 @@ def _generators() -> Mapping[str, type[Trace]]:
     return GENERATORS
 
 
-@trace.command(cls=GeneratorGroup)
+@trace.command(cls=GeneratorGroup, no_args_is_help=False)
 def generate() -> None:
     """Generate a trace.
 
