@@ -21,7 +21,7 @@ def main(output: str, cdef: str, *headers: str) -> None:
         text = Path(header).read_text()
         for part in re.findall(r"/\* cffi: begin \*/(.*?)/\* cffi: end \*/", text, re.S):
             ffi.cdef(part)
-    ffi.set_source("tidepool._sim", '#include "tidepool/sim.h"\n')
+    ffi.set_source("tidepool._sim", '#include "tidepool/sim.h"\n#include "tidepool/readers.h"\n')
     ffi.emit_c_code(output)
 
 

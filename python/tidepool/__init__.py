@@ -3,14 +3,21 @@
 from tidepool.errors import TidepoolError
 from tidepool.policies import Param, Policy, PolicySpec, find_policy, parse_policy, policies
 from tidepool.pool import Pool
+from tidepool.traces import InMemoryTrace, load, open_trace, sample_trace, trace_info, write_trace
 
 __all__ = [
+    "InMemoryTrace",
     "Param",
     "Policy",
     "PolicySpec",
     "Pool",
     "TidepoolError",
     "find_policy",
+    "load",
+    "open_trace",
     "parse_policy",
     "policies",
+    "sample_trace",
+    "trace_info",
+    "write_trace",
 ]

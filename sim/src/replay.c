@@ -75,12 +75,12 @@ tps_replay_free(tps_replay *replay)
 	free(replay);
 }
 
-uint32_t
+void
 tps_replay_resize(tps_replay *replay, uint32_t frames, uint64_t now)
 {
 	tps_cache  *cache = replay->cache;
 
-	frames = tps_cache_resize(cache, frames, now);
+	tps_cache_resize(cache, frames, now);
 
 	/* the dirty pages of frames that have left were written back */
 	for (uint32_t frame = 0; frame < cache->capacity; frame++)
@@ -89,7 +89,6 @@ tps_replay_resize(tps_replay *replay, uint32_t frames, uint64_t now)
 			replay->tally.totals.write_backs += replay->dirty[frame];
 			replay->dirty[frame] = 0;
 		}
-	return frames;
 }
 
 /* ---- one reference ---- */

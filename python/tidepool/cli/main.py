@@ -11,6 +11,7 @@ from tidepool.cli.compare import compare
 from tidepool.cli.curve import curve
 from tidepool.cli.policies import policies_command
 from tidepool.cli.simulate import simulate
+from tidepool.cli.trace import trace
 from tidepool.errors import TidepoolError
 
 
@@ -24,6 +25,7 @@ tidepool.add_command(policies_command)
 tidepool.add_command(simulate)
 tidepool.add_command(curve)
 tidepool.add_command(compare)
+tidepool.add_command(trace)
 
 
 def _tell(message: str, hint: str | None = None) -> None:

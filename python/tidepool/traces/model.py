@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 CHUNK_ROWS = 1 << 20  # rows a chunk usually has; never more
+PAGE_SIZE = 8192  # bytes, unless a trace says otherwise
 
 
 class Kind(IntEnum):
@@ -68,7 +69,7 @@ class Chunk:
     scan: NDArray[np.uint64] | None = None
     count: NDArray[np.uint32] | None = None
     speed: NDArray[np.float32] | None = None  # blocks per second
-    bitmaps: Mapping[int, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    bitmaps: Mapping[int, bytes] = field(default_factory=dict)
     # ^ by row: of a bitmap scan's SCAN_BEGIN, one bit per block group of 128
     #   blocks, least significant bit first
 
@@ -81,12 +82,13 @@ class Trace(ABC):
 
     ``name`` is for people.  ``relations`` names the relations that have one,
     by relation number.  ``length`` is the number of events if it is known
-    without reading them.
+    without reading them; ``page_size`` is what a page occupies, in bytes.
     """
 
     name: str
     relations: Mapping[int, str] = MappingProxyType({})
     length: int | None = None
+    page_size: int = PAGE_SIZE
 
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:

@@ -134,7 +134,7 @@ tps_replay *tps_replay_new_opt(uint32_t frames, bool bypass,
 void		tps_replay_free(tps_replay *replay);
 
 /* As tps_cache_resize, of the replay's cache; not for OPT. */
-uint32_t	tps_replay_resize(tps_replay *replay, uint32_t frames,
+void		tps_replay_resize(tps_replay *replay, uint32_t frames,
 							  uint64_t now);
 
 /* Replay further events.  Returns false when memory ran out. */

@@ -1,0 +1,333 @@
+"""``tidepool trace``: look at traces, convert, sample and generate them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from tidepool.cli.progress import progress
+from tidepool.cli.tables import aligned, duration, size
+from tidepool.errors import TraceError
+from tidepool.traces import (
+    FORMATS,
+    RelationInfo,
+    RenumberedTrace,
+    Trace,
+    TraceInfo,
+    open_trace,
+    sample_trace,
+    trace_info,
+    write_trace,
+)
+from tidepool.traces.csvfile import parse_columns
+
+SHOWN_RELATIONS = 20  # in a table; JSON has more
+
+
+def _format_list() -> str:
+    rows = [(f.name, " ".join(f.extensions), f.title) for f in FORMATS.values()]
+    return "\b\n" + "\n".join(aligned(rows))
+
+
+def _parse_columns(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> dict[str, str] | None:
+    """Read FIELD=COLUMN,…; check it as far as that is possible without the file."""
+    if value is None:
+        return None
+    pairs = [item.partition("=") for item in value.split(",")]
+    if not all(field.strip() and column.strip() for field, _, column in pairs):
+        raise click.BadParameter("Write it as page=COLUMN,time=COLUMN,…", ctx, param)
+    columns = {field.strip(): column.strip() for field, _, column in pairs}
+    if len(columns) < len(pairs):
+        raise click.BadParameter("A field is given twice.", ctx, param)
+    try:
+        parse_columns(columns)
+    except TraceError as error:
+        raise click.BadParameter(f"{error}. {error.hint}", ctx, param) from None
+    return columns
+
+
+def _parse_rate(ctx: click.Context, param: click.Parameter, value: str) -> float:
+    """Read a fraction, or a percentage."""
+    try:
+        rate = float(value[:-1]) / 100 if value.endswith("%") else float(value)
+    except ValueError:
+        raise click.BadParameter(f'"{value}" is not a number.', ctx, param) from None
+    if not 0 < rate <= 1:
+        raise click.BadParameter(f"{value} is not above 0 and at most 1 (100%).", ctx, param)
+    return rate
+
+
+@click.group(no_args_is_help=False)
+def trace() -> None:
+    """Look at page traces, convert, sample and generate them."""
+
+
+read_options = (
+    click.option("--from", "source_format", type=click.Choice(list(FORMATS)), help="Format read."),
+    click.option(
+        "--columns",
+        callback=_parse_columns,
+        metavar="FIELD=COLUMN,…",
+        help="Where in a CSV file the fields are, by name or number from 1.",
+    ),
+)
+to_option = click.option(
+    "--to", "target_format", type=click.Choice(list(FORMATS)), help="Format written."
+)
+
+
+def _reading(command: Any) -> Any:
+    for option in reversed(read_options):
+        command = option(command)
+    return command
+
+
+FORMATS_EPILOG = f"""\
+Formats:
+
+{_format_list()}
+
+Files ending in .gz, .xz or .zst are compressed; when reading, their contents
+tell.
+"""
+
+
+@trace.command(epilog=FORMATS_EPILOG)
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="How to print; json is an object a line for each trace.",
+)
+@_reading
+def info(
+    traces: tuple[str, ...],
+    output: str,
+    source_format: str | None,
+    columns: Mapping[str, str] | None,
+) -> None:
+    """Show what is in traces: events, pages, relations, time.
+
+    \b
+    Examples:
+      tidepool trace info orders.parquet
+      tidepool trace info --columns page=lbn,time=ts:s disk.csv.gz
+      tidepool trace info --format json *.parquet | jq .pages
+    """
+    for path in traces:
+        opened = open_trace(path, source_format, columns)
+        with progress(opened, "reading") as watched:
+            found = trace_info(watched)
+        show = _as_json if output == "json" else _as_table
+        click.echo(show(path, opened.format, found))
+
+
+def _as_json(path: str, format: str, found: TraceInfo) -> str:
+    return json.dumps(
+        {
+            "path": path,
+            "format": format,
+            **dataclasses.asdict(found),
+            "one_touch_fraction": found.one_touch_fraction,
+            "seconds": found.seconds,
+        }
+    )
+
+
+def _as_table(path: str, format: str, found: TraceInfo) -> str:
+    events = ", ".join(f"{n:,} {kind}" for kind, n in found.events.items() if n)
+    rows = [
+        ("format", format),
+        ("events", f"{sum(found.events.values()):,} ({events})"),
+        ("pages", f"{found.pages:,} ({size(found.bytes)})"),
+        ("referenced once", f"{found.one_touch:,} ({found.one_touch_fraction:.1%} of the pages)"),
+        ("time", duration(found.seconds) if found.timed else "not recorded"),
+        ("backends", f"{found.backends:,}"),
+        ("scans", f"{found.scans:,}"),
+    ]
+    lines = [path, *(f"  {line}" for line in aligned(rows))]
+    if found.relation_count > 1 or any(r.name for r in found.relations):
+        lines += ["", *(f"  {line}" for line in _relations(found))]
+    return "\n".join(lines) + "\n"
+
+
+def _relations(found: TraceInfo) -> Iterator[str]:
+    def row(r: RelationInfo) -> tuple[str, ...]:
+        return (str(r.relation), r.name or "", f"{r.references:,}", f"{r.writes:,}", f"{r.pages:,}")
+
+    head = ("relation", "name", "references", "writes", "pages")
+    rows = [row(r) for r in found.relations[:SHOWN_RELATIONS]]
+    yield from aligned([head, *rows], right=(2, 3, 4))
+    if found.relation_count > SHOWN_RELATIONS:
+        yield f"… and {found.relation_count - SHOWN_RELATIONS:,} more"
+
+
+@trace.command(epilog=FORMATS_EPILOG)
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT")
+@_reading
+@to_option
+@click.option(
+    "--renumber",
+    is_flag=True,
+    help="Number the pages from 0 in the order of their first reference.",
+)
+def convert(
+    source: str,
+    target: str,
+    source_format: str | None,
+    columns: Mapping[str, str] | None,
+    target_format: str | None,
+    renumber: bool,
+) -> None:
+    """Convert a trace into another format.
+
+    IN's format is told by its contents, then its name; OUT's by its name.
+    What OUT's format cannot hold is left out, and said on standard error.
+
+    \b
+    Examples:
+      tidepool trace convert multi1.trc.gz multi1.parquet
+      tidepool trace convert orders.parquet orders.oracleGeneral.zst
+      tidepool trace convert --columns page=2,time=1:s disk.csv disk.parquet
+      tidepool trace convert --to watt --renumber orders.parquet orders.csv
+    """
+    opened: Trace = open_trace(source, source_format, columns)
+    _write(RenumberedTrace(opened) if renumber else opened, target, target_format)
+
+
+@trace.command()
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT")
+@click.option(
+    "--rate", required=True, callback=_parse_rate, help="Fraction of the pages: 0.01 or 1%."
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Which pages."
+)
+@_reading
+@to_option
+def sample(
+    source: str,
+    target: str,
+    rate: float,
+    seed: int,
+    source_format: str | None,
+    columns: Mapping[str, str] | None,
+    target_format: str | None,
+) -> None:
+    """Keep the references to a part of the pages, chosen by a hash.
+
+    A cache of RATE times the size sees about the same miss ratio.  Scan and
+    forget events all stay.
+
+    \b
+    Examples:
+      tidepool trace sample --rate 1% big.parquet small.parquet
+      tidepool trace sample --rate 0.1 --seed 7 big.parquet other.parquet
+    """
+    _write(
+        sample_trace(open_trace(source, source_format, columns), rate, seed), target, target_format
+    )
+
+
+def _write(source: Trace, target: str, format: str | None) -> None:
+    """Write a trace; say what was lost."""
+    with progress(source, "writing") as watched:
+        written = write_trace(watched, target, format)
+    if written.lost:
+        click.echo(
+            f"tidepool: warning: {target}: the {written.format} format does not hold "
+            + ", ".join(written.lost),
+            err=True,
+        )
+
+
+# ---- generators ----
+
+
+class GeneratorGroup(click.Group):
+    """A command for every generator; they are looked up only when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the generators' names."""
+        return sorted(_generators())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a generator."""
+        generators = _generators()
+        return (
+            _generator_command(cmd_name, generators[cmd_name]) if cmd_name in generators else None
+        )
+
+
+def _generators() -> Mapping[str, type[Trace]]:
+    from tidepool.traces.generators import GENERATORS
+
+    return GENERATORS
+
+
+@trace.command(cls=GeneratorGroup, no_args_is_help=False)
+def generate() -> None:
+    """Generate a trace.
+
+    \b
+    Examples:
+      tidepool trace generate zipf zipf.parquet
+      tidepool trace generate zipf --alpha 0.8 --seed 3 zipf.parquet
+      tidepool trace generate zipf --help
+    """
+
+
+def _generator_command(name: str, generator: type[Trace]) -> click.Command:
+    """Make the command of a generator: an option for each field of its dataclass."""
+
+    def run(target: str, target_format: str | None, **parameters: Any) -> None:
+        _write(generator(**parameters), target, target_format)
+
+    types = typing.get_type_hints(generator)
+    parameters: list[click.Parameter] = [click.Argument(["target"], metavar="OUT")]
+    parameters += [
+        _generator_option(field, types[field.name])
+        for field in dataclasses.fields(typing.cast(Any, generator))
+        if field.init
+    ]
+    return to_option(click.Command(name, params=parameters, callback=run, help=generator.__doc__))
+
+
+def _generator_option(field: dataclasses.Field[Any], kind: Any) -> click.Option:
+    option = "--" + field.name.replace("_", "-")
+    required = field.default is dataclasses.MISSING
+    attributes: dict[str, Any] = {
+        "help": field.metadata.get("help"),
+        "required": required,
+        "show_default": not required,
+    }
+    if not required:
+        attributes["default"] = field.default
+    if kind is bool:
+        return click.Option([f"{option}/--no-{option[2:]}", field.name], **attributes)
+    return click.Option([option, field.name], type=_option_type(field, kind), **attributes)
+
+
+def _option_type(field: dataclasses.Field[Any], kind: Any) -> Any:
+    if choices := field.metadata.get("choices"):
+        return click.Choice(list(choices))
+    low, high = field.metadata.get("min"), field.metadata.get("max")
+    if low is None and high is None:
+        return kind
+    if kind is int:
+        return click.IntRange(low, high)
+    if kind is float:
+        return click.FloatRange(low, high)
+    return str

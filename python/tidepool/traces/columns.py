@@ -1,0 +1,113 @@
+"""Work on the columns of chunks: defaults made explicit, rows selected, chunks joined and split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidepool.traces.model import CHUNK_ROWS, Chunk, Kind
+
+# The columns beside page.  All but time are 0 unless given.
+DTYPES: dict[str, Any] = {
+    "kind": np.uint8,
+    "flags": np.uint16,
+    "time": np.uint64,
+    "backend": np.uint32,
+    "scan": np.uint64,
+    "count": np.uint32,
+    "speed": np.float32,
+}
+
+LAST_REFERENCE = Kind.WRITE  # kinds up to this one reference a page
+
+
+def column(chunk: Chunk, name: str, position: int) -> NDArray[Any]:
+    """Return a column of a chunk, its default made explicit.
+
+    ``position`` is that of the chunk's first event in the trace.
+    """
+    values: NDArray[Any] | None = getattr(chunk, name)
+    if values is not None:
+        return values
+    if name == "time":
+        return np.arange(position, position + len(chunk), dtype=np.uint64)
+    return np.zeros(len(chunk), DTYPES[name])
+
+
+def select(chunk: Chunk, rows: NDArray[np.bool_], position: int) -> Chunk:
+    """Return the chunk's marked rows, with the times that they had."""
+    columns = {
+        name: column(chunk, name, position)[rows]
+        for name in DTYPES
+        if name == "time" or getattr(chunk, name) is not None
+    }
+    bitmaps = {
+        int(np.count_nonzero(rows[:row])): bitmap
+        for row, bitmap in chunk.bitmaps.items()
+        if rows[row]
+    }
+    return Chunk(page=chunk.page[rows], bitmaps=bitmaps, **columns)
+
+
+def part(chunk: Chunk, start: int, stop: int) -> Chunk:
+    """Return the chunk's rows from ``start`` to before ``stop``.
+
+    A default time column stays one, so the parts must be handed out in order.
+    """
+    columns = {
+        name: values[start:stop] for name in DTYPES if (values := getattr(chunk, name)) is not None
+    }
+    bitmaps = {row - start: bitmap for row, bitmap in chunk.bitmaps.items() if start <= row < stop}
+    return Chunk(page=chunk.page[start:stop], bitmaps=bitmaps, **columns)
+
+
+def join(chunks: Sequence[Chunk], position: int) -> Chunk:
+    """Return consecutive chunks as one; a column that none of them has stays away."""
+    if len(chunks) == 1:
+        return chunks[0]
+    starts = np.cumsum([0, *map(len, chunks)]).tolist()
+    columns = {
+        name: np.concatenate(
+            [
+                column(chunk, name, position + start)
+                for chunk, start in zip(chunks, starts, strict=False)
+            ]
+        )
+        for name in DTYPES
+        if any(getattr(chunk, name) is not None for chunk in chunks)
+    }
+    bitmaps = {
+        start + row: bitmap
+        for chunk, start in zip(chunks, starts, strict=False)
+        for row, bitmap in chunk.bitmaps.items()
+    }
+    return Chunk(page=np.concatenate([chunk.page for chunk in chunks]), bitmaps=bitmaps, **columns)
+
+
+def resize(chunks: Iterable[Chunk], rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
+    """Yield the same events in chunks of ``rows`` rows, the last one excepted."""
+    waiting: list[Chunk] = []
+    held = 0
+    position = 0  # of the first event that waits
+    for chunk in chunks:
+        start = 0
+        while held + len(chunk) - start >= rows:
+            stop = start + rows - held
+            yield join([*waiting, part(chunk, start, stop)], position)
+            waiting, held, start = [], 0, stop
+            position += rows
+        if start < len(chunk):
+            waiting.append(part(chunk, start, len(chunk)))
+            held += len(chunk) - start
+    if waiting:
+        yield join(waiting, position)
+
+
+def references(chunk: Chunk) -> NDArray[np.bool_]:
+    """Return which rows reference a page."""
+    if chunk.kind is None:
+        return np.ones(len(chunk), np.bool_)
+    return chunk.kind <= LAST_REFERENCE

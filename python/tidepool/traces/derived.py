@@ -1,0 +1,109 @@
+"""Traces made from others as they are read: a sample of the pages, pages renumbered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidepool.errors import TraceError
+from tidepool.traces.columns import references, select
+from tidepool.traces.model import Chunk, Trace
+from tidepool.traces.pages import PageTable
+
+_GOLDEN = 0x9E3779B97F4A7C15  # the increment of splitmix64
+
+
+def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return tp_mix64 of every number (core/include/tidepool/page.h)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+class SampledTrace(Trace):
+    """See sample_trace()."""
+
+    def __init__(self, trace: Trace, rate: float, seed: int) -> None:
+        self._trace = trace
+        self.name = f"{trace.name} {rate * 100:g}%"
+        self.relations = trace.relations
+        self.page_size = trace.page_size
+        self.rate = rate
+        self.seed = seed
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the sampled events."""
+        position = 0
+        for chunk in self._trace.chunks():
+            rows = in_sample(chunk.page, self.rate, self.seed) | ~references(chunk)
+            if rows.any():
+                yield select(chunk, rows, position)
+            position += len(chunk)
+
+
+def in_sample(pages: NDArray[np.uint64], rate: float, seed: int) -> NDArray[np.bool_]:
+    """Return which pages are in the sample of this rate.
+
+    A page is, if tp_mix64(page + (seed + 1) * 0x9e3779b97f4a7c15) is below
+    rate * 2^64: the sample of a lower rate is part of that of a higher one,
+    and samples of different seeds have nothing to do with each other.
+    """
+    if rate >= 1:
+        return np.ones(len(pages), np.bool_)
+    start = np.uint64((seed + 1) * _GOLDEN % 2**64)
+    return mix(pages + start) < np.uint64(int(rate * 2**64))
+
+
+def sample_trace(trace: Trace, rate: float, seed: int = 0) -> Trace:
+    """Return the references to a fraction ``rate`` of the trace's pages, chosen by a hash.
+
+    Spatial sampling as in SHARDS (Waldspurger et al., FAST 2015): a cache of
+    rate times the size sees about the miss ratio of the whole trace.  Times
+    stay, and so do scan and forget events, whose ranges are not of single
+    pages.
+
+    Raises TraceError unless the rate is above 0 and at most 1.
+    """
+    if not 0 < rate <= 1:
+        raise TraceError(
+            f"a sampling rate of {rate:g} is not possible", "Use more than 0 and at most 1."
+        )
+    return SampledTrace(trace, rate, seed)
+
+
+class RenumberedTrace(Trace):
+    """The references of a trace, its pages numbered from 0 in the order of their first reference.
+
+    For programs that keep a table by page number.  Scan and forget events
+    are left out: consecutive pages do not stay consecutive.  16 bytes of
+    memory a page.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self.name = trace.name
+        self.page_size = trace.page_size
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the renumbered references."""
+        numbers = PageTable()
+        position = 0
+        for chunk in self._trace.chunks():
+            kept = select(chunk, references(chunk), position)
+            if chunk.time is None and len(kept) == len(chunk):
+                kept = replace(kept, time=None)
+            position += len(chunk)
+            if len(kept) > 0:
+                yield replace(kept, page=self._renumber(kept.page, numbers))
+
+    @staticmethod
+    def _renumber(pages: NDArray[np.uint64], numbers: PageTable) -> NDArray[np.uint64]:
+        distinct, first, inverse = np.unique(pages, return_index=True, return_inverse=True)
+        values = numbers.get(distinct, -1)
+        new = np.flatnonzero(values < 0)
+        values[new[np.argsort(first[new])]] = np.arange(len(numbers), len(numbers) + len(new))
+        numbers.put(distinct, values)
+        return values[inverse].astype(np.uint64)
