@@ -66,7 +66,13 @@ def main() -> None:
             stated = np.array([result.error for result in sampled[name]])
             errors[i, j] = np.abs(differences).mean()
             covered[i] += (np.abs(differences) <= 2 * stated).mean() / len(traces)
-    columns = ("policy", *(trace.name.split("(")[0] for trace in traces), "mean", "within 2 s.e.", "goal")
+    columns = (
+        "policy",
+        *(trace.name.split("(")[0] for trace in traces),
+        "mean",
+        "within 2 s.e.",
+        "goal",
+    )
     rows = [
         (
             name,
@@ -86,14 +92,18 @@ def main() -> None:
             "ok" if errors.mean() <= GOAL else "MISSED",
         )
     )
-    title = f"mean absolute error of the miss ratio at a sampling rate of {args.rate:g}, goal {GOAL}"
+    title = (
+        f"mean absolute error of the miss ratio at a sampling rate of {args.rate:g}, goal {GOAL}"
+    )
     report("sampled_curves", title, columns, rows)
     picture(names, [trace.name.split("(")[0] for trace in traces], errors, title)
 
 
 def picture(names: list[str], traces: list[str], errors: np.ndarray, title: str) -> None:
     figure, axes = plt.subplots(figsize=(5, 6), layout="constrained")
-    image = axes.imshow(errors, cmap="cividis", vmin=0, vmax=max(2 * GOAL, errors.max()), aspect="auto")
+    image = axes.imshow(
+        errors, cmap="cividis", vmin=0, vmax=max(2 * GOAL, errors.max()), aspect="auto"
+    )
     axes.set_xticks(range(len(traces)), traces)
     axes.set_yticks(range(len(names)), names)
     axes.set_title(title, fontsize=8)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+
 from tidepool.cli.main import tidepool
 from tidepool.traces import Chunk, Trace, open_trace, write_trace
-
 from traces.helpers import everything, pages, plain, rows
 
 COMMAND = [sys.executable, "-c", "from tidepool.cli import main; main()", "trace"]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tidepool.errors import TraceError
 from tidepool.traces import (
     Chunk,
@@ -23,7 +24,6 @@ from tidepool.traces import (
 from tidepool.traces.columns import resize
 from tidepool.traces.derived import mix
 from tidepool.traces.pages import PageTable
-
 from traces.helpers import everything, pages, plain, rows
 
 # ---- samples ----
