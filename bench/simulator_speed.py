@@ -148,7 +148,8 @@ def main() -> None:
                 (name, power, their_speed, our_speed, ratio, runs[0][0][1], runs[0][1][1], verdict)
             )
     title = (
-        f"{args.references:,} Zipf({args.alpha}) references, {args.pages:,} pages, {frames:,} frames; "
+        f"{args.references:,} Zipf({args.alpha}) references, {args.pages:,} pages, "
+        f"{frames:,} frames; "
         f"million references per second, median of {args.repeat}"
     )
     columns = (
