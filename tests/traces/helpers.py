@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+
 from tidepool.traces import Chunk, InMemoryTrace, Kind, Trace
 from tidepool.traces.columns import DTYPES, column, join
 

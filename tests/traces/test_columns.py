@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tidepool.errors import TraceError
 from tidepool.traces import Chunk, InMemoryTrace, load
 from tidepool.traces.columns import column, join, part, resize, select
-
 from traces.helpers import everything, plain, rows
 
 

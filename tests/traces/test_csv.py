@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tidepool.errors import TraceError
 from tidepool.traces import open_trace
-
 from traces.helpers import pages, rows
 
 

@@ -13,9 +13,9 @@ import pytest
 import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from tidepool.errors import TraceError
 from tidepool.traces import FORMATS, open_trace, write_trace
-
 from traces.helpers import everything, nobody, pages, plain
 
 VSCSI = struct.pack("<IIIHHQQ", 1, 4096, 1, 0x28, 0x0100, 5, 9)

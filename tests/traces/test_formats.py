@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from tidepool.errors import TraceError
 from tidepool.traces import InMemoryTrace, open_trace, write_trace
-
 from traces.helpers import pages, plain, rows
 
 

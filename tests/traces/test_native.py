@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from tidepool.errors import TraceError
 from tidepool.traces import open_trace, write_trace
-
 from traces.helpers import everything, pages, rows
 
 VERSION = {"tidepool.version": "1"}

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tidepool.errors import TraceError
 from tidepool.traces import FORMATS, Chunk, InMemoryTrace, Kind, Trace, open_trace, write_trace
-
 from traces.helpers import Endless, everything, nobody, pages, plain
 
 

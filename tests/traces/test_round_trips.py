@@ -12,9 +12,9 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tidepool.traces import FORMATS, InMemoryTrace, Kind, open_trace, write_trace
 from tidepool.traces.columns import DTYPES
-
 from traces.helpers import Endless, everything, pages, plain, rows, whole
 
 EXTENSION = {name: (f.extensions or (f".{name}",))[0] for name, f in FORMATS.items()}
