@@ -11,7 +11,7 @@
 
 #include "fuzz.h"
 
-#define DEFAULT_COUNT 10000
+#define DEFAULT_COUNT 5000
 #define MAX_SIZE 4096
 
 typedef struct input

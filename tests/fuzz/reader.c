@@ -100,7 +100,16 @@ step(tps_reader *reader, const uint8_t *piece, size_t size, size_t capacity,
 	return used;
 }
 
-/* Parse data in pieces of up to longest bytes, in columns of up to widest rows. */
+static size_t
+smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Parse data in pieces of up to longest bytes, in columns of up to widest
+ * rows; WHOLE: in one piece, in columns of widest rows.
+ */
 static result
 parse(tps_format format, uint32_t page_bytes, const uint8_t *data, size_t size,
 	  size_t longest, size_t widest, uint64_t random)
@@ -112,14 +121,18 @@ parse(tps_format format, uint32_t page_bytes, const uint8_t *data, size_t size,
 	tps_reader_init(&reader, format, page_bytes);
 	while (size > 0 && reader.error == NULL && r.rows < MAX_ROWS)
 	{
-		size_t		n = longest == WHOLE ? size :
-			(size_t) (fuzz_random(&random) % (longest + 1));
-		size_t		capacity = longest == WHOLE ? widest :
-			1 + (size_t) (fuzz_random(&random) % widest);
-		uint8_t    *piece = copy(data, n < size ? n : size);
-		size_t		used = step(&reader, piece, n < size ? n : size, capacity,
-								&done, &r);
+		size_t		n = size;
+		size_t		capacity = widest;
+		uint8_t    *piece;
+		size_t		used;
 
+		if (longest != WHOLE)
+		{
+			n = smaller(size, (size_t) (fuzz_random(&random) % (longest + 1)));
+			capacity = 1 + (size_t) (fuzz_random(&random) % widest);
+		}
+		piece = copy(data, n);
+		used = step(&reader, piece, n, capacity, &done, &r);
 		free(piece);
 		data += used;
 		size -= used;

@@ -367,3 +367,13 @@ def test_progress_on_a_terminal_only(folder: Path) -> None:
     assert b"writing plain" in os.read(terminal, 1 << 16)
     os.close(terminal)
     assert result.stdout == b""
+
+
+def test_generators_of_the_project(tmp_path: Path) -> None:
+    from tidepool.traces.generators import GENERATORS
+
+    for name in GENERATORS:
+        assert "Options:" in invoke("generate", name, "--help").output
+    args = ["--pages", "3", "--length", "5", "--to", "text", tmp_path / "t"]
+    assert invoke("generate", "loop", *args).exit_code == 0
+    assert [page & 0xFFFFFFFF for page in pages(open_trace(tmp_path / "t"))] == [0, 1, 2, 0, 1]

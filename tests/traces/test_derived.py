@@ -22,17 +22,23 @@ from tidepool.traces import (
     trace_info,
 )
 from tidepool.traces.columns import resize
-from tidepool.traces.derived import mix
 from tidepool.traces.pages import PageTable
 from traces.helpers import everything, pages, plain, rows
 
 # ---- samples ----
 
 
-def test_mix_is_that_of_the_core() -> None:
-    # splitmix64 with seed 0: the finalizer of multiples of its increment
-    steps = (np.arange(1, 4, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)).astype(np.uint64)
-    assert mix(steps).tolist() == [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]
+def mix(x: int) -> int:
+    """The finalizer of splitmix64."""
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+    return x ^ x >> 31
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1), st.floats(0, 1, exclude_min=True))
+def test_sample_is_the_documented_one(page: int, seed: int, rate: float) -> None:
+    expected = mix((page + mix((seed + 0x9E3779B97F4A7C15) % 2**64)) % 2**64) < rate * 2.0**64
+    assert in_sample(np.array([page], np.uint64), rate, seed).tolist() == [expected]
 
 
 def test_sample_is_by_page() -> None:

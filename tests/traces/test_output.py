@@ -134,6 +134,8 @@ def test_what_does_not_fit(tmp_path: Path) -> None:
     assert message(large, "vscsi-8k") == (
         f"{tmp_path}/t: page 1152921504606846976 is above the format's largest, 1152921504606846975"
     )
+    backwards = InMemoryTrace.from_arrays("t", [1, 1, 1], time=[5, 7, 6])
+    assert message(backwards, "native") == f"{tmp_path}/t: time decreases at event 2"
     late = InMemoryTrace.from_arrays("t", [1], time=[2**32 * 1_000_000])
     assert message(late, "oracleGeneral") == (
         f"{tmp_path}/t: time 4294967296000000 is 2^32 seconds or more,"

@@ -8,19 +8,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tidepool._sim import ffi, lib
 from tidepool.errors import TraceError
 from tidepool.traces.columns import references, select
 from tidepool.traces.model import Chunk, Trace
 from tidepool.traces.pages import PageTable
-
-_GOLDEN = 0x9E3779B97F4A7C15  # the increment of splitmix64
-
-
-def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return tp_mix64 of every number (core/include/tidepool/page.h)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 class SampledTrace(Trace):
@@ -45,16 +37,23 @@ class SampledTrace(Trace):
 
 
 def in_sample(pages: NDArray[np.uint64], rate: float, seed: int) -> NDArray[np.bool_]:
-    """Return which pages are in the sample of this rate.
+    """Return which pages are in the sample of this rate, as tps_sample (sim.h) chooses them.
 
-    A page is, if tp_mix64(page + (seed + 1) * 0x9e3779b97f4a7c15) is below
-    rate * 2^64: the sample of a lower rate is part of that of a higher one,
-    and samples of different seeds have nothing to do with each other.
+    The sample of a lower rate is part of that of a higher one; samples of
+    different seeds have nothing to do with each other.
     """
     if rate >= 1:
         return np.ones(len(pages), np.bool_)
-    start = np.uint64((seed + 1) * _GOLDEN % 2**64)
-    return mix(pages + start) < np.uint64(int(rate * 2**64))
+    pages = np.ascontiguousarray(pages, np.uint64)
+    events = ffi.new("tps_events *")
+    events.n = len(pages)
+    events.page = ffi.from_buffer("uint64_t *", pages)
+    chosen = np.empty(len(pages), np.uint32)
+    threshold = min(int(rate * 2.0**64), 2**64 - 1)
+    n = lib.tps_sample(events, seed, threshold, ffi.from_buffer("uint32_t *", chosen))
+    rows = np.zeros(len(pages), np.bool_)
+    rows[chosen[:n]] = True
+    return rows
 
 
 def sample_trace(trace: Trace, rate: float, seed: int = 0) -> Trace:

@@ -18,6 +18,7 @@ from tidepool.errors import TraceError
 from tidepool.traces.columns import DTYPES, column, resize
 from tidepool.traces.filetrace import FileTrace
 from tidepool.traces.model import CHUNK_ROWS, PAGE_SIZE, Chunk, Kind, Trace
+from tidepool.traces.output import NotHeldError
 from tidepool.traces.source import Source, shown, told
 
 VERSION = 1
@@ -64,8 +65,13 @@ def write_native(trace: Trace, chunks: Iterator[Chunk], out: IO[bytes]) -> None:
         write_page_checksum=True,
     ) as writer:
         position = 0
+        time = 0
         defaults = {"bitmap", *DTYPES}
         for chunk in resize(chunks):
+            if chunk.time is not None:
+                if (row := _first_decrease(chunk.time, time)) is not None:
+                    raise NotHeldError(f"time decreases at event {position + row}")
+                time = int(chunk.time[-1])
             writer.write_table(_table(chunk, position), row_group_size=CHUNK_ROWS)
             position += len(chunk)
             defaults = {name for name in defaults if _is_default(chunk, name)}
@@ -97,6 +103,12 @@ def _table(chunk: Chunk, position: int) -> pa.Table:
         ],
         schema=SCHEMA,
     )
+
+
+def _first_decrease(time: NDArray[np.uint64], before: int) -> int | None:
+    """Return the first row whose time is less than the one before it."""
+    wrong = time < np.concatenate([[np.uint64(before)], time[:-1]])
+    return int(wrong.argmax()) if wrong.any() else None
 
 
 # ---- reading ----
@@ -186,7 +198,10 @@ class NativeTrace(FileTrace):
                 if batch.num_rows == 0:
                     continue
                 chunk = self._chunk(batch, position)
-                time = self._check_time(chunk, position, time)
+                if chunk.time is not None:
+                    if (row := _first_decrease(chunk.time, time)) is not None:
+                        raise TraceError(f"{self.path}: row {position + row}: time decreases")
+                    time = int(chunk.time[-1])
                 position += len(chunk)
                 yield chunk
             if position != self.length:
@@ -228,13 +243,3 @@ class NativeTrace(FileTrace):
             raise TraceError(
                 f"{self.path}: row {position + row}: {name} {arrays[name][row]} is above {largest}"
             )
-
-    def _check_time(self, chunk: Chunk, position: int, before: int) -> int:
-        """Check that time does not decrease; return the last one."""
-        if chunk.time is None:
-            return before
-        wrong = chunk.time[1:] < chunk.time[:-1]
-        if int(chunk.time[0]) < before or wrong.any():
-            row = 0 if int(chunk.time[0]) < before else int(wrong.argmax()) + 1
-            raise TraceError(f"{self.path}: row {position + row}: time decreases")
-        return int(chunk.time[-1])

@@ -13,9 +13,8 @@ from tidepool.errors import TraceError
 from tidepool.traces.columns import references, select
 from tidepool.traces.formats import FORMATS, Format, find_format, format_of_name
 from tidepool.traces.model import PAGE_SIZE, Chunk, Kind, Trace
-from tidepool.traces.output import new_file
+from tidepool.traces.output import NotHeldError, new_file
 from tidepool.traces.source import COMPRESSIONS, Compression, told
-from tidepool.traces.writers import NotHeldError
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ def write_trace(trace: Trace, path: str | os.PathLike[str], format: str | None =
     """Write a trace to a file and return what of it got lost.
 
     Without ``format`` the name's extension tells it; a further .gz, .xz or
-    .zst compresses.  The file is complete or, after any error, not there.
+    .zst compresses.  After an error the file is what it was before.
 
     Raises TraceError if the format is unknown, the trace cannot be read, has
     nothing that the format holds, or the file cannot be written.

@@ -15,18 +15,14 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
-from tidepool.errors import TraceError
 from tidepool.traces.columns import column
 from tidepool.traces.csvfile import FIELDS, WattTrace
 from tidepool.traces.model import PAGE_SIZE, Chunk, Kind, Trace
+from tidepool.traces.output import NotHeldError
 from tidepool.traces.pages import PageTable
 
 BLOCK_BYTES = 512  # of vSCSI traces
 WATT_MAX_PAGE = 2**31 - 1  # the authors' simulator reads an int
-
-
-class NotHeldError(TraceError):
-    """A number is too large for the format; the message does not name the file."""
 
 
 def _check_pages(chunk: Chunk, largest: int) -> None:

@@ -31,8 +31,8 @@ bool		finish_record(tps_reader *reader, tps_columns *columns);
 static inline bool
 write_run(tps_reader *reader, tps_columns *columns)
 {
-	bool		timed = reader->format == TPS_ORACLE_GENERAL ||
-		reader->format == TPS_VSCSI;
+	bool		requests = reader->format == TPS_VSCSI;
+	bool		records = reader->format == TPS_ORACLE_GENERAL || requests;
 
 	while (reader->left > 0)
 	{
@@ -41,9 +41,9 @@ write_run(tps_reader *reader, tps_columns *columns)
 		if (row == columns->capacity)
 			return false;
 		columns->page[row] = reader->page++;
-		if (timed)
+		if (records)
 			columns->time[row] = reader->time;
-		if (reader->format == TPS_VSCSI)
+		if (requests)
 			columns->kind[row] = reader->kind;
 		columns->rows = row + 1;
 		reader->left--;
