@@ -75,7 +75,8 @@ def _cluster(address: str) -> Iterator[Backend]:
             "Install tidepool where they run.",
         ) from error
     except Exception as error:
-        if type(error).__module__.partition(".")[0] != "distributed":
+        theirs = type(error).__module__.partition(".")[0] == "distributed"
+        if not theirs and type(error) is not RuntimeError:
             raise
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise TidepoolError(f"the cluster failed: {reason}") from error

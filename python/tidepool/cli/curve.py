@@ -163,10 +163,9 @@ def _sizes(input: Input, plan: _Plan) -> list[int]:
 
 def spread_sizes(smallest: float, pages: int, points: int, spread: str) -> list[int]:
     """Return about this many sizes up to the number of pages, ascending and distinct."""
-    if spread == "log":
-        sizes = np.geomspace(min(max(smallest, SMALLEST * pages), pages), pages, points)
-    else:
-        sizes = np.linspace(max(smallest, pages / points), pages, points)
+    first = max(smallest, SMALLEST * pages if spread == "log" else pages / points)
+    between = np.geomspace if spread == "log" else np.linspace
+    sizes = between(min(first, pages), pages, points)
     return sorted({max(1, round(float(size))) for size in sizes})
 
 

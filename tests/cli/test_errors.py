@@ -1,0 +1,165 @@
+"""Whatever is wrong is told in one line, with a status, and as early as can be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Call
+from cli.files import FIELDS, write_csv
+from simulation.generated import Event, EventTrace
+from tidepool.errors import TraceError
+from tidepool.traces import Chunk, Kind
+
+LRU = ["--policy", "lru"]
+TEN = ["--frames", "10"]
+
+
+def assert_one_line(call: Call, args: list[object], status: int, message: str) -> None:
+    out = call(*args)
+    assert (out.status, out.out) == (status, "")
+    assert "Traceback" not in out.err
+    error, *hint = out.err.splitlines()
+    assert error.startswith("tidepool: error: ")
+    assert re.search(message, error), error
+    assert len(hint) <= 1 and all(line.startswith("HINT:  ") for line in hint)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([*TEN, "--policy", "lro"], 'unknown policy "lro"'),
+        ([*TEN, "--policy", ""], 'unknown policy ""'),
+        ([*TEN, "--policy", "clock:speed=1"], 'policy "clock" has no parameter "speed"'),
+        ([*TEN, "--policy", "clock:max_usage=900"], 'value 900 of "max_usage" is out of range'),
+        ([*TEN, "--policy", "clock:max_usage=x"], 'invalid value for "max_usage": "x"'),
+        ([*TEN, "--policy", "clock:max_usage"], 'parameter "max_usage" .* has no value'),
+        ([*TEN, "--policy", "opt:bypass=maybe"], 'invalid value for "bypass": "maybe"'),
+        ([*LRU, "--frames", "0"], 'size "0" is out of range'),
+        ([*LRU, "--frames", "0%"], 'size "0%" is out of range'),
+        ([*LRU, "--frames", "150%"], 'size "150%" is out of range'),
+        ([*LRU, "--frames", "1kB"], 'size "1kB" is out of range'),
+        ([*LRU, "--frames", "lots"], 'invalid size "lots"'),
+        ([*LRU, "--frames", "9999999999"], 'size "9999999999" is out of range'),
+        ([*LRU, *TEN, "--warmup", "-1"], 'invalid number of references "-1"'),
+        ([*LRU, *TEN, "--warmup", "100%"], 'invalid number of references "100%"'),
+        ([*LRU, *TEN, "--warmup", "9" * 30], "invalid number of references"),
+        ([*LRU, *TEN, "--warmup", "2000"], "loop: the trace is not longer than the warm-up"),
+        ([*LRU, *TEN, "--interval", "0"], 'invalid number "0"'),
+        ([*LRU, *TEN, "--interval", "2001"], "loop: the trace is shorter than an interval"),
+        ([*LRU, *TEN, "--correlation-window", "x"], 'invalid number "x"'),
+        ([*LRU, *TEN, "--sample", "0"], 'invalid sampling rate "0"'),
+        ([*LRU, *TEN, "--sample", "101%"], 'invalid sampling rate "101%"'),
+        ([*LRU, *TEN, "--sample", "half"], 'invalid sampling rate "half"'),
+        ([*LRU, *TEN, "--seed", "-1"], 'invalid number "-1"'),
+        ([*LRU, *TEN, "--seed", str(2**64)], "invalid number"),
+        ([*LRU, *TEN, "--resize", "10"], 'invalid resize "10"'),
+        ([*LRU, *TEN, "--resize", "x:10"], 'invalid resize "x:10"'),
+        ([*LRU, *TEN, "--resize", "5:0"], 'size "0" is out of range'),
+        ([*LRU, *TEN, "--resize", "5:10", "--resize", "5:11"], "two resizes before the same"),
+        ([*LRU, *TEN, "--resize", "5:10", "--sample", ".5"], "a sampled pool cannot be resized"),
+        (["--policy", "all", *TEN, "--resize", "5:10"], "only pools of online policies"),
+        ([*LRU, *TEN, "--interval", "9", "--per-relation", "--format", "csv"], "rows of one kind"),
+        ([*LRU, *TEN, "--plot", "x.gif"], 'cannot tell a picture format from the name "x.gif"'),
+        ([*LRU, *TEN, "--plot", "/no/such/x.png"], 'there is no directory "/no/such"'),
+        ([*LRU, *TEN, "--columns", "page"], 'invalid columns "page"'),
+        ([*LRU, *TEN, "--columns", "page=a,page=b"], "invalid columns"),
+        ([*LRU, "--frames", "2147483647"], "out of memory: [0-9]+ GB are needed"),
+    ],
+)
+def test_values(call: Call, folder: Path, options: list[object], message: str) -> None:
+    assert_one_line(call, ["simulate", folder / "loop.csv", *options], 1, message)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["simulate"],
+        ["simulate", "x.csv"],
+        ["simulate", "x.csv", *LRU],
+        ["simulate", "x.csv", *LRU, *TEN, "--format", "xml"],
+        ["simulate", "x.csv", *LRU, *TEN, "--workers", "0"],
+        ["simulate", "x.csv", *LRU, *TEN, "--workers", "2", "--scheduler", "tcp://localhost:1"],
+        ["simulate", "x.csv", *LRU, *TEN, "--quietly"],
+        ["curve"],
+        ["curve", "x.csv", "--points", "1"],
+        ["compare", "x.csv", "--seeds", "0"],
+        ["policies", "lru", "arc"],
+        ["simualte"],
+    ],
+)
+def test_usage(call: Call, args: list[object]) -> None:
+    assert_one_line(call, args, 2, "")
+
+
+COMMANDS: list[list[object]] = [
+    ["simulate", *LRU, *TEN],
+    ["curve"],
+    ["compare", *TEN],
+]
+each_command = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+
+
+@each_command
+def test_missing_trace(call: Call, folder: Path, command: list[object]) -> None:
+    args = [*command, folder / "loop.csv", folder / "none.csv"]
+    assert_one_line(call, args, 1, r"none\.csv: No such file")
+
+
+@each_command
+def test_empty_trace(call: Call, tmp_path: Path, command: list[object]) -> None:
+    (tmp_path / "empty.csv").write_text(",".join(FIELDS) + "\n")
+    assert_one_line(call, [*command, tmp_path / "empty.csv"], 1, r"empty\.csv: .*empty")
+
+
+@each_command
+def test_trace_without_references(call: Call, tmp_path: Path, command: list[object]) -> None:
+    trace = write_csv(tmp_path / "scans.csv", [Event(1, Kind.SCAN_BEGIN), Event(1, Kind.FORGET)])
+    assert_one_line(call, [*command, trace], 1, r"scans\.csv: the trace has no references to pages")
+
+
+@each_command
+def test_damaged_trace(call: Call, tmp_path: Path, command: list[object]) -> None:
+    path = write_csv(tmp_path / "damaged.csv", [Event(i) for i in range(9)])
+    path.write_text(path.read_text().replace("read", "raed"))
+    assert_one_line(call, [*command, path], 1, r"damaged\.csv: ")
+
+
+@each_command
+@pytest.mark.parametrize("kept", [0, 1 << 20])
+def test_trace_that_turns_out_damaged_late(
+    call: Call, monkeypatch: pytest.MonkeyPatch, command: list[object], kept: int
+) -> None:
+    class Truncated(EventTrace):
+        def chunks(self) -> Iterator[Chunk]:
+            yield from super().chunks()
+            raise TraceError("late.csv: the file ends in the middle of an event")
+
+    trace = Truncated([Event(i % 5) for i in range(50)], name="late")
+    monkeypatch.setattr("tidepool.traces.open_trace", lambda *_: trace)
+    monkeypatch.setattr("tidepool.cli.inputs.KEPT_EVENTS", kept)
+    assert_one_line(call, [*command, "late.csv"], 1, "ends in the middle of an event")
+
+
+@each_command
+def test_nothing_is_left_to_count(call: Call, folder: Path, command: list[object]) -> None:
+    args = [*command, folder / "loop.csv", "--warmup", "2000"]
+    assert_one_line(call, args, 1, "loop: the trace is not longer than the warm-up")
+
+
+def test_errors_come_before_work(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def open_trace(*_: object) -> None:
+        raise AssertionError("a trace was opened")
+
+    monkeypatch.setattr("tidepool.traces.open_trace", open_trace)
+    for options in (["--resize", "1:5", "--sample", "1%"], ["--plot", "x.tiff"]):
+        assert call("simulate", "x", *LRU, *TEN, *options).status == 1
+
+
+def test_picture_that_cannot_be_written(call: Call, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "picture.png").mkdir()
+    args = ["curve", folder / "loop.csv", "--plot", tmp_path / "picture.png"]
+    assert_one_line(call, args, 1, r"cannot write .*picture\.png")
