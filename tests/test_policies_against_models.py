@@ -159,6 +159,10 @@ class Pair:
     def pin(self, frame: int) -> None:
         self.pinned.add(frame)
 
+    def pin_all_but(self, member: int) -> None:
+        members = self.model.members
+        self.pinned = {frame for i, frame in enumerate(members) if i != member % len(members)}
+
     def pin_victim(self, page: int, flags: int) -> None:
         frame = self.propose(page, flags)
         if frame is not None:
@@ -249,6 +253,7 @@ WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
     "switch": (8, lambda r: (r.randrange(20),)),
     "unpin": (30, lambda r: ()),
     "pin": (4, lambda r: (r.randrange(CAPACITY),)),
+    "pin_all_but": (4, lambda r: (r.randrange(CAPACITY),)),
     "pin_victim": (4, lambda r: (page(r), r.choice(FLAGS))),
     "propose": (4, lambda r: (page(r), r.choice(FLAGS))),
     "evict_only": (4, lambda r: (page(r), r.choice(FLAGS))),
@@ -289,7 +294,9 @@ operation = st.one_of(
     st.tuples(st.just("switch"), st.integers(0, 20)),
     st.tuples(st.just("unpin")),
     st.tuples(st.just("unpin")),
+    st.tuples(st.just("unpin")),
     st.tuples(st.just("pin"), st.integers(0, CAPACITY - 1)),
+    st.tuples(st.just("pin_all_but"), st.integers(0, CAPACITY - 1)),
     st.tuples(st.just("pin_victim"), pages, flags),
     st.tuples(st.just("propose"), pages, flags),
     st.tuples(st.just("evict_only"), pages, flags),
