@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,13 +85,18 @@ def sampled_curves(
     executor: Executor | None = None,
     progress: Progress | None = None,
     workers: int | None = None,
+    control: bool = False,
 ) -> list[Curve]:
     """Return a curve per policy over these sizes, by simulation of each size.
 
     With ``sampling`` each point is a miniature simulation and has an error;
-    without, it is exact.
+    without, it is exact.  With ``control`` the exact LRU curve, one more pass
+    over the whole trace, serves as the control variate of sampled points.
     """
     frames = sorted(set(frames))
+    if sampling is not None and control:
+        lru = exact_lru_curve(trace, warmup)
+        sampling = replace(sampling, lru=tuple((size, lru.at(size)) for size in frames))
     cells = [Cell(spec, size, seed) for spec in specs for size in frames]
     options = Options(warmup=warmup, sampling=sampling)
     results = simulate([(trace, cells)], options, executor, workers, progress)

@@ -24,10 +24,16 @@ class Sampling:
     with SHARDS, FAST 2015 (the sample and its adjustment); Waldspurger,
     Saemundsson, Ahmad, Park: Cache modeling and optimization using miniature
     simulations, ATC 2017 (any policy).
+
+    ``lru`` lists (frames, exact miss ratio of LRU), which one pass tells for
+    all sizes (curves.exact_lru_curve).  For these sizes LRU is the control
+    variate: what the sample gets wrong about LRU it mostly gets wrong about
+    other policies too, and that much is taken off their estimates.
     """
 
     rate: float  # of the pages, above 0, at most 1
     seed: int = 0
+    lru: tuple[tuple[int, float], ...] = ()
 
 
 @dataclass(frozen=True)

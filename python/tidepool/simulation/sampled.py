@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tidepool._sim import lib
 from tidepool.errors import TidepoolError
-from tidepool.policies import PolicySpec
+from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation.events import sample
 from tidepool.simulation.replay import Options, RelationResult, Replay, Result, Sampling
 from tidepool.traces.model import Chunk, Trace
@@ -31,6 +31,12 @@ class SampledReplay:
     A further replay with a few more frames tells what a frame is worth, so
     that both are seen as one sum over the pages in the sample.  The sum's
     variance follows from its scatter between random groups of pages.
+
+    Where the exact miss ratio of LRU is known (Sampling.lru), LRU is replayed
+    on the same sample as a control variate: the estimate is corrected by
+    what the sample gets wrong about LRU, times the coefficient by which the
+    two sums move together from group to group.  (J. M. Hammersley, D. C.
+    Handscomb: Monte Carlo methods, 1964, section 5.5.)
     """
 
     def __init__(
@@ -52,11 +58,20 @@ class SampledReplay:
         self._step = math.log(larger / size)
         self._sample = Replay(spec, size, seed, scaled, per_group=True)
         self._larger = Replay(spec, larger, seed, Options(warmup=scaled.warmup))
+        self._lru_miss_ratio = dict(sampling.lru).get(frames)
+        self._lru: SampledReplay | None = None
+        if self._lru_miss_ratio is not None:
+            plain = Options(warmup=options.warmup)
+            alone = replace(sampling, lru=())
+            self._lru = SampledReplay(parse_policy("lru"), frames, 0, plain, alone)
 
     def feed(self, position: int, chunk: Chunk, next_use: NDArray[np.uint64] | None = None) -> None:
         """Replay a chunk of the sample whose first event is the sample's number ``position``."""
         self._sample.feed(position, chunk, next_use)
         self._larger.feed(position, chunk, next_use)
+        if self._lru is not None:
+            # textbook LRU, as the exact curve: all references count
+            self._lru.feed(position, replace(chunk, flags=None))
 
     def result(self, trace: Trace, references: int) -> Result:
         """Return the estimates; ``references`` is the whole trace's number."""
@@ -67,20 +82,29 @@ class SampledReplay:
             return round(count / rate)
 
         requests = max(0, references - self.options.warmup)
-        misses = min(requests, whole(counted.misses))
+        sums = self._sums(trace)
+        error = self._standard_error(sums)
+        misses = counted.misses / rate
+        if self._lru is not None and self._lru_miss_ratio is not None:
+            control = self._lru._sums(trace)
+            coefficient = _coefficient(sums, control)
+            error = self._standard_error(sums - coefficient * control)
+            expected = self._lru_miss_ratio * requests
+            misses += coefficient * (expected - self._lru._misses(trace) / rate)
+        misses = min(requests, max(0, round(misses)))
         return replace(
             counted,
             frames=self.frames,
             requests=requests,
             misses=misses,
             hit_ratio=1 - misses / requests if requests else 0.0,
-            seconds=round(self._sample.seconds + self._larger.seconds, 6),
+            seconds=round(self._seconds(), 6),
             refused=whole(counted.refused),
             correlated=whole(counted.correlated),
             write_backs=whole(counted.write_backs),
             forgotten=whole(counted.forgotten),
             sample_rate=rate,
-            error=self._standard_error(trace) / (requests * rate) if requests else 0.0,
+            error=error / (requests * rate) if requests else 0.0,
             interval=self.options.interval,
             relations=tuple(
                 RelationResult(r.relation, r.fork, r.name, whole(r.requests), whole(r.misses))
@@ -88,14 +112,27 @@ class SampledReplay:
             ),
         )
 
-    def _standard_error(self, trace: Trace) -> float:
-        """Return the standard error of the sample's misses."""
+    def _seconds(self) -> float:
+        own = self._sample.seconds + self._larger.seconds
+        return own if self._lru is None else own + self._lru._seconds()
+
+    def _misses(self, trace: Trace) -> int:
+        """Return the sample's misses."""
+        return self._sample.result(trace).misses
+
+    def _sums(self, trace: Trace) -> NDArray[np.float64]:
+        """Return what each group of pages adds to the misses, by both causes."""
         hit_ratios, misses = self._sample.groups()
         saved = misses.sum() - self._larger.result(trace).misses
         frame_worth = max(0.0, float(saved)) / self._step / self._sample.frames
-        scatter = np.var(misses + frame_worth * self._residence(hit_ratios, misses), ddof=1)
+        sums: NDArray[np.float64] = misses + frame_worth * self._residence(hit_ratios, misses)
+        return sums
+
+    def _standard_error(self, sums: NDArray[np.float64]) -> float:
+        """Return the standard error of the sample's misses."""
         # the whole trace, of which the sample is this share, has no error
-        return math.sqrt((1 - self.sampling.rate) * lib.TPS_GROUPS * float(scatter))
+        scatter = float(np.var(sums, ddof=1))
+        return math.sqrt((1 - self.sampling.rate) * lib.TPS_GROUPS * scatter)
 
     def _residence(
         self, hit_ratios: NDArray[np.float64], misses: NDArray[np.float64]
@@ -111,6 +148,12 @@ class SampledReplay:
             1.0, frames / max(1.0, float(hit_ratios.sum()))
         )
         return held + misses * ((frames - float(held.sum())) / max(1.0, float(misses.sum())))
+
+
+def _coefficient(sums: NDArray[np.float64], control: NDArray[np.float64]) -> float:
+    """Return the coefficient of the control variate with the least variance."""
+    variance = float(np.var(control, ddof=1))
+    return float(np.cov(sums, control)[0, 1]) / variance if variance > 0 else 0.0
 
 
 def sampled(chunk: Chunk, sampling: Sampling | None) -> Chunk:
