@@ -60,6 +60,7 @@ class _Plan:
     points: int
     spread: str
     sampling: Sampling | None
+    control: bool
     seed: int
 
 
@@ -93,6 +94,14 @@ class _Plan:
 @seed_option
 @warmup_option
 @sample_option
+@click.option(
+    "--control-variate/--no-control-variate",
+    "control",
+    default=True,
+    show_default=True,
+    help="Correct sampled curves by what the sample gets wrong about LRU, whose exact curve takes "
+    "a pass over the whole trace and memory for its distinct pages.",
+)
 @format_option
 @plot_option
 @running_options
@@ -106,6 +115,7 @@ def curve(
     seed: int,
     warmup: Amount,
     sample: float | None,
+    control: bool,
     output: str,
     plot: Path | None,
     running: Running,
@@ -130,6 +140,7 @@ def curve(
         points=points,
         spread=spread,
         sampling=Sampling(sample, seed) if sample is not None else None,
+        control=control,
         seed=seed,
     )
     printer = CsvPrinter()
@@ -194,6 +205,7 @@ def _curves(
                 where.executor,
                 advance,
                 where.workers,
+                plan.control,
             )
         made |= zip(others, simulated, strict=True)
     curves = [made[spec] for spec in plan.specs]

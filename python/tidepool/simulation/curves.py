@@ -75,6 +75,14 @@ def exact_lru_curve(trace: Trace, warmup: int = 0, progress: Progress | None = N
     )
 
 
+def exact_lru_points(
+    trace: Trace, frames: Sequence[int], warmup: int = 0
+) -> tuple[tuple[int, float], ...]:
+    """Return the exact miss ratio of LRU with each of these numbers of frames."""
+    curve = exact_lru_curve(trace, warmup)
+    return tuple((size, curve.at(size)) for size in frames)
+
+
 def sampled_curves(
     trace: Trace,
     specs: Sequence[PolicySpec],
@@ -95,8 +103,12 @@ def sampled_curves(
     """
     frames = sorted(set(frames))
     if sampling is not None and control:
-        lru = exact_lru_curve(trace, warmup)
-        sampling = replace(sampling, lru=tuple((size, lru.at(size)) for size in frames))
+        points = (
+            executor.submit(exact_lru_points, trace, frames, warmup).result()
+            if executor
+            else exact_lru_points(trace, frames, warmup)
+        )
+        sampling = replace(sampling, lru=points)
     cells = [Cell(spec, size, seed) for spec in specs for size in frames]
     options = Options(warmup=warmup, sampling=sampling)
     results = simulate([(trace, cells)], options, executor, workers, progress)

@@ -58,7 +58,8 @@ class SampledReplay:
         self._step = math.log(larger / size)
         self._sample = Replay(spec, size, seed, scaled, per_group=True)
         self._larger = Replay(spec, larger, seed, Options(warmup=scaled.warmup))
-        self._lru_miss_ratio = dict(sampling.lru).get(frames)
+        control = spec.policy.name != "lru"  # which would correct itself away
+        self._lru_miss_ratio = dict(sampling.lru).get(frames) if control else None
         self._lru: SampledReplay | None = None
         if self._lru_miss_ratio is not None:
             plain = Options(warmup=options.warmup)
