@@ -45,7 +45,7 @@ VARIANTS: dict[str, list[str]] = {
         "history=1",
         "sample=2,epoch=1,history=0.4",
         "k_read=2,k_write=0,history=2,dampening=1",
-        "k_read=3,k_write=2,write_cost=0.5,dampening=0,sample=3",
+        "k_read=5,k_write=2,write_cost=0.5,dampening=0,sample=3",
     ],
     "hyperbolic": ["sample=3"],
     "lean_evict": ["cooling=0.5"],

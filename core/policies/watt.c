@@ -9,7 +9,8 @@
  * the paper: 8 accesses and 4 writes logged, 4 epochs in a replacement of the
  * whole pool, samples of 8, the first subfrequency dampened to a tenth, a
  * write weighing as much as an access, nothing kept of evicted pages.  From
- * there, too: ages are taken plus one, and subfrequencies limited to one.
+ * there, too: ages are taken plus one.  It also limits subfrequencies to one,
+ * which they do not exceed, since no two stamps of a log are of one epoch.
  *
  * Where this differs from the paper:
  *	1. One victim for each sample, as in the simulator.  The threshold by which
@@ -34,10 +35,9 @@
  *	  hit: unless correlated or by VACUUM, log the epoch in the accesses; if a
  *	    write, but not by VACUUM, log it in the writes.
  *	  value: f(accesses) + write_cost * f(writes), where f of an empty log is
- *	    0, and else the largest of s(i) / (age(i) + 1), or 1 if that is more;
- *	    i counts from 1 for the newest stamp, s(1) = dampening, other s(i) = i,
- *	    age = (epoch - stamp) modulo 2^16.  In double precision, one division
- *	    for each i.
+ *	    0, and else the largest of s(i) / (age(i) + 1); i counts from 1 for the
+ *	    newest stamp, s(1) = dampening, other s(i) = i, age = (epoch - stamp)
+ *	    modulo 2^16.  In double precision, one division for each i.
  *	  victim: sample_frames (sample.h) of `sample` frames; of these the one of
  *	    least value, the first in the order of the sample among equals.
  *	  evict: (1) Off the ring.  (2) If limit = floor(history * c) > 0: trim the

@@ -72,7 +72,7 @@ watt_log_add(watt_log log, uint64_t epoch)
 
 /*
  * Equations 1 and 2 of the paper: the largest subfrequency, the first one
- * dampened; limited to 1, and 0 of an empty log.
+ * dampened; 0 of an empty log.
  */
 static inline double
 watt_log_frequency(watt_log log, uint64_t epoch, double dampening)
@@ -88,7 +88,7 @@ watt_log_frequency(watt_log log, uint64_t epoch, double dampening)
 		if (f > largest)
 			largest = f;
 	}
-	return largest < 1 ? largest : 1;
+	return largest;
 }
 
 #endif							/* TIDEPOOL_WATT_LOG_H */

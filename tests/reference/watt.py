@@ -46,7 +46,8 @@ class Watt(Model):
             (self.params["dampening"] if i == 1 else float(i)) / ((self.epoch - stamp) % STAMPS + 1)
             for i, stamp in enumerate(log, start=1)
         ]
-        return min(1.0, max(subfrequencies, default=0.0))
+        assert all(f <= 1 for f in subfrequencies)  # so the simulator's limit is not missed
+        return max(subfrequencies, default=0.0)
 
     def value(self, frame: int) -> float:
         return self.frequency(self.accesses[frame]) + self.params["write_cost"] * self.frequency(
