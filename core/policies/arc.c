@@ -239,11 +239,12 @@ arc_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 static uint32_t
 arc_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
+	static const uint8_t recent_first[] = {T1, T2};
+	static const uint8_t frequent_first[] = {T2, T1};
 	bool		t1_first = frames_on(pool, T1) > tp_state(pool, arc_state)->p;
 
 	return tp_coldest_lists(pool, cursor,
-							t1_first ? (const uint8_t[]) {T1, T2} :
-							(const uint8_t[]) {T2, T1}, 2);
+							t1_first ? recent_first : frequent_first, 2);
 }
 
 static int

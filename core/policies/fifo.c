@@ -60,7 +60,9 @@ fifo_forget(const tp_pool *pool, uint32_t frame)
 static uint32_t
 fifo_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	return tp_coldest_lists(pool, cursor, (const uint8_t[]) {QUEUE}, 1);
+	static const uint8_t order[] = {QUEUE};
+
+	return tp_coldest_lists(pool, cursor, order, 1);
 }
 
 const tp_policy tp_policy_fifo = {

@@ -73,7 +73,9 @@ keep_forget(const tp_pool *pool, uint32_t frame)
 static uint32_t
 keep_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	return tp_coldest_lists(pool, cursor, (const uint8_t[]) {KEPT}, 1);
+	static const uint8_t order[] = {KEPT};
+
+	return tp_coldest_lists(pool, cursor, order, 1);
 }
 
 static const tp_param keep_params[] = {

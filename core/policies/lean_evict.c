@@ -198,8 +198,8 @@ lean_evict_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
 	if (cursor->stage == 0)
 	{
-		uint32_t	frame = tp_coldest_lists(pool, cursor,
-											 (const uint8_t[]) {COOLING}, 1);
+		static const uint8_t order[] = {COOLING};
+		uint32_t	frame = tp_coldest_lists(pool, cursor, order, 1);
 
 		if (frame != TP_NONE)
 			return frame;

@@ -211,7 +211,7 @@ lirs2_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		return;
 	*page = (history)
 	{
-		.last = ++state->clock,.before = previous.last
+		.last = ++state->clock, .before = previous.last
 	};
 	if (pool->nodes[frame].list == LIR)
 		hit_lir(pool, frame);

@@ -59,7 +59,9 @@ lru_forget(const tp_pool *pool, uint32_t frame)
 static uint32_t
 lru_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	return tp_coldest_lists(pool, cursor, (const uint8_t[]) {RECENT}, 1);
+	static const uint8_t order[] = {RECENT};
+
+	return tp_coldest_lists(pool, cursor, order, 1);
 }
 
 const tp_policy tp_policy_lru = {

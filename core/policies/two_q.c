@@ -175,9 +175,11 @@ two_q_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 static uint32_t
 two_q_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
+	static const uint8_t in_first[] = {A1IN, AM};
+	static const uint8_t main_first[] = {AM, A1IN};
+
 	return tp_coldest_lists(pool, cursor,
-							a1in_yields(pool) ? (const uint8_t[]) {A1IN, AM} :
-							(const uint8_t[]) {AM, A1IN}, 2);
+							a1in_yields(pool) ? in_first : main_first, 2);
 }
 
 static int

@@ -205,6 +205,8 @@ w_tinylfu_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 static uint32_t
 w_tinylfu_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
+	static const uint8_t recent_first[] = {WINDOW, PROBATION, PROTECTED};
+	static const uint8_t main_first[] = {PROBATION, WINDOW, PROTECTED};
 	uint32_t	candidate = tp_list_of(pool, WINDOW)->tail;
 	uint32_t	rival = tp_list_of(pool, PROBATION)->tail;
 	bool		window_first = candidate != TP_NONE && rival != TP_NONE &&
@@ -212,10 +214,8 @@ w_tinylfu_coldest(const tp_pool *pool, tp_cursor *cursor)
 		tp_state(pool, w_tinylfu_state)->max_window &&
 		!wins(pool, candidate, rival);
 
-	return tp_coldest_lists(pool, cursor, window_first ?
-							(const uint8_t[]) {WINDOW, PROBATION, PROTECTED} :
-							(const uint8_t[]) {PROBATION, WINDOW, PROTECTED},
-							3);
+	return tp_coldest_lists(pool, cursor,
+							window_first ? recent_first : main_first, 3);
 }
 
 static int

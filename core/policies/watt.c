@@ -108,21 +108,25 @@ typedef struct watt_page
 static watt_log
 accesses_of(const tp_pool *pool, uint32_t frame)
 {
-	return (watt_log) {
-		((watt_page *) tp_extra(pool, frame))->accesses,
-		&pool->nodes[frame].count,
+	watt_page  *page = tp_extra(pool, frame);
+	watt_log	log = {
+		page->accesses, &pool->nodes[frame].count,
 		(uint32_t) pool->header->params[PARAM_K_READ]
 	};
+
+	return log;
 }
 
 static watt_log
 writes_of(const tp_pool *pool, uint32_t frame)
 {
-	return (watt_log) {
-		((watt_page *) tp_extra(pool, frame))->writes,
-		&pool->nodes[frame].mark,
+	watt_page  *page = tp_extra(pool, frame);
+	watt_log	log = {
+		page->writes, &pool->nodes[frame].mark,
 		(uint32_t) pool->header->params[PARAM_K_WRITE]
 	};
+
+	return log;
 }
 
 /* Equation 3 of the paper. */

@@ -63,9 +63,7 @@ tp_ghost_push(const tp_pool *pool, unsigned list, uint32_t frame)
 	uint32_t   *bucket;
 
 	unlink_ghost(pool, slot);
-	ghost->key = tp_page_key((tp_page) {
-		node->relation, node->block
-	});
+	ghost->key = tp_page_key(tp_page_make(node->relation, node->block));
 	ghost->small[0] = ghost->small[1] = ghost->small[2] = 0;
 	ghost->value = 0;
 	bucket = tp_ghost_chain_of(pool, ghost->key);

@@ -146,7 +146,7 @@ racing_hits_do_not_prolong_the_search(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3");
-	assert_int_equal(tp_victim(&f->pool, (tp_page) {0, 9}, hit_while_asked, f,
+	assert_int_equal(tp_victim(&f->pool, tp_page_make(0, 9), hit_while_asked, f,
 							   &access), 2);
 	fixture_expect(f, "ring: 1*1 2*1 3*1 | hand=0");
 	fixture_free(f);

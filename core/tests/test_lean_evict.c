@@ -12,7 +12,7 @@ propose(fixture *f)
 {
 	tp_access	access = {0};
 
-	tp_victim(&f->pool, (tp_page) {0, 99}, NULL, NULL, &access);
+	tp_victim(&f->pool, tp_page_make(0, 99), NULL, NULL, &access);
 }
 
 static void

@@ -46,9 +46,7 @@ any_frame_is_usable_without_a_function(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3");
-	assert_int_equal(tp_victim(&f->pool, (tp_page) {
-		0, 4
-	}, NULL, NULL, &access), 2);
+	assert_int_equal(tp_victim(&f->pool, tp_page_make(0, 4), NULL, NULL, &access), 2);
 	fixture_free(f);
 }
 

@@ -112,7 +112,7 @@ then_come_the_next_partitions(void **unused)
 	(void) unused;
 	fixture_run(f, "1 2 3 4 5 !1 !2 !3 6");
 	fixture_expect(f, "ring: 1*1 2*1 3*1 6*1 5 | partitions=2 | hand=0");
-	assert_int_equal(tp_victim(&f->pool, (tp_page) {0, 9}, only_the_first, NULL,
+	assert_int_equal(tp_victim(&f->pool, tp_page_make(0, 9), only_the_first, NULL,
 							   &access), 0);
 	fixture_expect(f, "ring: 1 2*1 3*1 6*1 5 | partitions=2 | hand=1");
 	fixture_free(f);
@@ -214,7 +214,7 @@ racing_hits_do_not_prolong_the_search(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3");
-	assert_int_equal(tp_victim(&f->pool, (tp_page) {0, 9}, hit_while_asked, f,
+	assert_int_equal(tp_victim(&f->pool, tp_page_make(0, 9), hit_while_asked, f,
 							   &access), 2);
 	fixture_expect(f, "ring: 1 2 3 | partitions=1 | hand=0");
 	fixture_free(f);

@@ -63,9 +63,7 @@ frame_taken_but_for(uint32_t usable, uint32_t also_usable)
 	{
 		tp_access	access = {0};
 
-		tp_admit(&f->pool, block, (tp_page) {
-			0, block
-		}, &access);
+		tp_admit(&f->pool, block, tp_page_make(0, block), &access);
 	}
 	memset(f->pinned, true, sizeof(f->pinned));
 	f->pinned[usable] = f->pinned[also_usable] = false;
@@ -94,9 +92,7 @@ any_frame_is_usable_without_a_function(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3");
-	assert_int_equal(tp_victim(&f->pool, (tp_page) {
-		0, 4
-	}, NULL, NULL, &access), 1);
+	assert_int_equal(tp_victim(&f->pool, tp_page_make(0, 4), NULL, NULL, &access), 1);
 	fixture_free(f);
 }
 

@@ -203,7 +203,7 @@ racing_hits_do_not_prolong_the_search(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3");
-	assert_int_equal(tp_victim(&f->pool, (tp_page) {0, 9}, hit_while_asked, f,
+	assert_int_equal(tp_victim(&f->pool, tp_page_make(0, 9), hit_while_asked, f,
 							   &access), 1);
 	fixture_expect(f, "S: | M: 1*2 3*2 2*3 | G: | target=1");
 	fixture_free(f);

@@ -69,7 +69,7 @@ hand_rests_on_a_proposal(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3");
-	assert_int_equal(tp_victim(&f->pool, (tp_page) {0, 9}, NULL, NULL, &access),
+	assert_int_equal(tp_victim(&f->pool, tp_page_make(0, 9), NULL, NULL, &access),
 					 0);
 	fixture_expect(f, "queue: 3 2 1!1");
 	fixture_run(f, "1 4");
@@ -162,7 +162,7 @@ racing_hits_do_not_prolong_the_search(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3");
-	assert_int_equal(tp_victim(&f->pool, (tp_page) {0, 9}, hit_while_asked, f,
+	assert_int_equal(tp_victim(&f->pool, tp_page_make(0, 9), hit_while_asked, f,
 							   &access), 0);
 	fixture_expect(f, "queue: 3 2 1*1!1");
 	fixture_free(f);

@@ -246,7 +246,7 @@ estimate(fixture *f, uint64_t key)
 static uint64_t
 key_of(uint32_t block)
 {
-	return tp_page_key((tp_page) {0, block});
+	return tp_page_key(tp_page_make(0, block));
 }
 
 /* The first block from `from` on whose key is in the group, of two. */

@@ -202,18 +202,21 @@ write_report(void *arg, const char *violation, uint32_t index)
 
 	if (n > 0 && (size_t) n < text->left)
 	{
-		text->at += n;
-		text->left -= (size_t) n;
+		text	  ->at += n;
+		text	  ->left -= (size_t) n;
 	}
 }
 
 int
 tps_cache_check(const tps_cache *cache, char *text, size_t size)
 {
-	report_text report = {text, size};
+	report_text report;
 	int			bad;
 	uint32_t	entries = 0;
 
+	report.at = text;
+
+	report.left = size;
 	if (size > 0)
 		*text = '\0';
 	bad = tp_check(&cache->pool, write_report, &report);

@@ -21,9 +21,7 @@ struct tps_cache
 static inline tp_page
 cache_page(uint64_t page)
 {
-	return (tp_page) {
-		page >> 32, (uint32_t) page
-	};
+	return tp_page_make(page >> 32, (uint32_t) page);
 }
 
 static inline uint64_t

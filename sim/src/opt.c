@@ -15,7 +15,7 @@ typedef struct resident
 	bool		dirty;
 } resident;
 
-struct opt
+struct opt_pool
 {
 	uint32_t	frames;
 	uint32_t	used;
@@ -26,10 +26,10 @@ struct opt
 								 * used are the free ones */
 };
 
-opt *
+opt_pool *
 opt_new(uint32_t frames, bool bypass)
 {
-	opt		   *o = calloc(1, sizeof(*o));
+	opt_pool   *o = calloc(1, sizeof(*o));
 
 	if (o == NULL)
 		return NULL;
@@ -49,7 +49,7 @@ opt_new(uint32_t frames, bool bypass)
 }
 
 void
-opt_free(opt *o)
+opt_free(opt_pool *o)
 {
 	if (o == NULL)
 		return;
@@ -62,14 +62,14 @@ opt_free(opt *o)
 /* ---- the heap: four children per parent, so half as deep as a binary one ---- */
 
 static inline void
-put(opt *o, uint32_t place, uint32_t frame)
+put(opt_pool *o, uint32_t place, uint32_t frame)
 {
 	o->heap[place] = frame;
 	o->pages[frame].place = place;
 }
 
 static void
-rise(opt *o, uint32_t place)
+rise(opt_pool *o, uint32_t place)
 {
 	uint32_t	frame = o->heap[place];
 	uint64_t	key = o->pages[frame].next_use;
@@ -87,7 +87,7 @@ rise(opt *o, uint32_t place)
 }
 
 static void
-sink(opt *o, uint32_t place)
+sink(opt_pool *o, uint32_t place)
 {
 	uint32_t	frame = o->heap[place];
 	uint64_t	key = o->pages[frame].next_use;
@@ -114,7 +114,7 @@ sink(opt *o, uint32_t place)
 
 /* Take the page at this place out; its frame becomes the first free one. */
 static void
-take_out(opt *o, uint32_t place)
+take_out(opt_pool *o, uint32_t place)
 {
 	uint32_t	frame = o->heap[place];
 	uint32_t	last = o->heap[--o->used];
@@ -131,7 +131,7 @@ take_out(opt *o, uint32_t place)
 /* ---- references ---- */
 
 opt_outcome
-opt_reference(opt *o, uint64_t page, uint64_t next_use, bool write,
+opt_reference(opt_pool *o, uint64_t page, uint64_t next_use, bool write,
 			  bool *wrote_back)
 {
 	uint32_t	frame = pagetable_find(&o->table, page);
@@ -165,7 +165,7 @@ opt_reference(opt *o, uint64_t page, uint64_t next_use, bool write,
 }
 
 bool
-opt_forget(opt *o, uint64_t page)
+opt_forget(opt_pool *o, uint64_t page)
 {
 	uint32_t	frame = pagetable_find(&o->table, page);
 
@@ -176,7 +176,7 @@ opt_forget(opt *o, uint64_t page)
 }
 
 uint64_t
-opt_forget_from(opt *o, uint64_t first)
+opt_forget_from(opt_pool *o, uint64_t first)
 {
 	uint64_t	forgotten = 0;
 

@@ -14,7 +14,7 @@
 
 #include "tidepool/sim.h"
 
-typedef struct opt opt;
+typedef struct opt_pool opt_pool;
 
 typedef enum opt_outcome
 {
@@ -23,20 +23,20 @@ typedef enum opt_outcome
 	OPT_REFUSED					/* a miss that bypassed the cache */
 } opt_outcome;
 
-opt		   *opt_new(uint32_t frames, bool bypass);
-void		opt_free(opt *o);
+opt_pool   *opt_new(uint32_t frames, bool bypass);
+void		opt_free(opt_pool *o);
 
 /*
  * Reference a page.  *wrote_back is set if a dirty page was evicted, and not
  * touched otherwise.
  */
-opt_outcome opt_reference(opt *o, uint64_t page, uint64_t next_use, bool write,
+opt_outcome opt_reference(opt_pool *o, uint64_t page, uint64_t next_use, bool write,
 						  bool *wrote_back);
 
 /* The page ceased to exist.  Returns whether it was resident. */
-bool		opt_forget(opt *o, uint64_t page);
+bool		opt_forget(opt_pool *o, uint64_t page);
 
 /* The pages from block first on of a relation and fork ceased to exist. */
-uint64_t	opt_forget_from(opt *o, uint64_t first);
+uint64_t	opt_forget_from(opt_pool *o, uint64_t first);
 
 #endif							/* TIDEPOOL_SIM_OPT_H */

@@ -14,7 +14,7 @@
 #include "replay.h"
 
 static tps_replay *
-replay_new(tps_cache *cache, opt *o, const tps_options *options)
+replay_new(tps_cache *cache, opt_pool *o, const tps_options *options)
 {
 	tps_replay *replay = calloc(1, sizeof(*replay));
 	bool		ok = replay != NULL && tally_init(&replay->tally, options);
@@ -57,7 +57,7 @@ tps_replay_new(tps_cache *cache, const tps_options *options)
 tps_replay *
 tps_replay_new_opt(uint32_t frames, bool bypass, const tps_options *options)
 {
-	opt		   *o = opt_new(frames, bypass);
+	opt_pool   *o = opt_new(frames, bypass);
 
 	return o == NULL ? NULL : replay_new(NULL, o, options);
 }

@@ -18,17 +18,17 @@ typedef struct last_reference
 	bool		valid;
 } last_reference;
 
-#define BACKEND_SLOTS 4096		/* backends are told apart modulo this; one that
-								 * shares a slot with another loses
+#define BACKEND_SLOTS 4096		/* backends are told apart modulo this; one
+								 * that shares a slot with another loses
 								 * repetitions, never invents them */
 
 struct tps_replay
 {
-	tally		tally;
+	tally tally;
 	tps_cache  *cache;			/* NULL for OPT */
 	unsigned char *dirty;		/* [capacity]; the page was written since it
 								 * came in */
-	opt		   *opt;			/* NULL for a policy */
+	opt_pool   *opt;			/* NULL for a policy */
 	last_reference *last;		/* [BACKEND_SLOTS], NULL without a correlation
 								 * window */
 };

@@ -32,8 +32,8 @@ struct tps_stack
 	uint64_t	cold;
 	lastuse		last;			/* page to its time */
 	uint64_t	places;			/* times taken, by pages or holes */
-	uint32_t   *tree;			/* [1 .. room]: Fenwick tree over the times,
-								 * 1 where one is taken */
+	uint32_t   *tree;			/* [1 .. room]: Fenwick tree over the times, 1
+								 * where one is taken */
 	uint64_t   *page_at;		/* [1 .. room]: page referenced at a time */
 	uint64_t   *holes;			/* their times, a heap with the latest on top */
 	uint64_t	holes_count;

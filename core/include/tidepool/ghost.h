@@ -66,9 +66,7 @@ tp_ghost_of_node(const tp_pool *pool, uint32_t frame)
 {
 	const tp_node *node = &pool->nodes[frame];
 
-	return tp_ghost_find(pool, tp_page_key((tp_page) {
-		node->relation, node->block
-	}));
+	return tp_ghost_find(pool, tp_page_key(tp_page_make(node->relation, node->block)));
 }
 
 /* Are all ghost slots in use? */

@@ -22,6 +22,14 @@ typedef struct tp_page
 	uint32_t	block;			/* block number within it */
 } tp_page;
 
+static inline tp_page
+tp_page_make(uint64_t relation, uint32_t block)
+{
+	tp_page		page = {relation, block};
+
+	return page;
+}
+
 /* Finalizer of splitmix64 (Steele, Lea, Flood 2014): a bijection on 64 bits. */
 static inline uint64_t
 tp_mix64(uint64_t x)
@@ -61,9 +69,7 @@ tp_page_of_key(uint64_t key)
 	key *= UINT64_C(0x96de1b173f119089);
 	key ^= (key >> 30) ^ (key >> 60);
 	key -= UINT64_C(0x9e3779b97f4a7c15);
-	return (tp_page) {
-		key >> 32, (uint32_t) key
-	};
+	return tp_page_make(key >> 32, (uint32_t) key);
 }
 
 static inline bool

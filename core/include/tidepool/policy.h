@@ -45,7 +45,8 @@
 #define TP_STATE_SIZE		640 /* bytes of a policy's own header state */
 #define TP_MAX_EXTRA		24	/* bytes a policy may add to a frame */
 
-#define TP_FREE 0				/* number of the free list, of frames and ghosts */
+#define TP_FREE 0				/* number of the free list, of frames and
+								 * ghosts */
 
 /* A doubly linked list of indexes.  The head is the most recent end. */
 typedef struct tp_list
@@ -58,16 +59,18 @@ typedef struct tp_list
 /* A frame's node.  Exactly one list of its pool holds it at every moment. */
 typedef struct tp_node
 {
-	uint64_t	relation;		/* the page in the frame; if the frame is free, */
+	uint64_t	relation;		/* the page in the frame; if the frame is
+								 * free, */
 	uint32_t	block;			/* the page that was there last */
 	uint32_t	generation;		/* changes whenever the page does */
 	uint32_t	prev;			/* towards the head of its list */
 	uint32_t	next;			/* towards the tail of its list */
-	uint32_t	slot;			/* index in the pool's members; TP_NONE: in no pool */
+	uint32_t	slot;			/* index in the pool's members; TP_NONE: in no
+								 * pool */
 	uint8_t		list;			/* the list it is on; TP_FREE: holds no page */
 	uint8_t		count;			/* the policy's: usage count, frequency, mark */
-	uint8_t		origin;			/* of a free frame: the ghost list that its last
-								 * page went to, TP_FREE if to none */
+	uint8_t		origin;			/* of a free frame: the ghost list that its
+								 * last page went to, TP_FREE if to none */
 	uint8_t		mark;			/* the policy's */
 } tp_node;
 
@@ -121,9 +124,9 @@ typedef struct tp_pool
 
 /* What a reference was. */
 #define TP_WRITE		0x01	/* the page was modified */
-#define TP_CORRELATED	0x02	/* repeats the same backend's previous reference
-								 * within the correlation window: one and the
-								 * same reference as that */
+#define TP_CORRELATED	0x02	/* repeats the same backend's previous
+								 * reference within the correlation window:
+								 * one and the same reference as that */
 #define TP_VACUUM		0x04	/* made by VACUUM: says nothing about the
 								 * workload and must not promote */
 #define TP_SEQUENTIAL	0x10	/* through a sequential scan */
@@ -200,9 +203,9 @@ typedef struct tp_field
 /* Policy flags */
 #define TP_HIT_LOCK_FREE	0x01	/* hit may run without the pool's lock */
 #define TP_HIT_NOTHING		0x02	/* hit does nothing: it need not be called */
-#define TP_COUNTS_ALL		0x04	/* hit is also called for references that do
-									 * not promote; otherwise they are dropped
-									 * before they reach the policy */
+#define TP_COUNTS_ALL		0x04	/* hit is also called for references that
+									 * do not promote; otherwise they are
+									 * dropped before they reach the policy */
 #define TP_RANDOMIZED		0x08	/* decisions depend on the seed */
 
 /*
@@ -221,9 +224,12 @@ struct tp_policy
 	uint32_t	extra_size;		/* bytes it adds to each frame */
 	const tp_param *params;		/* ends with a NULL name; NULL for none */
 	const tp_field *fields;		/* ends with a NULL name; NULL for none */
-	/* Names of the lists of frames 1.., of the ghost lists 1.., NULL at end.
-	 * A name that starts with '~' is a ring: nodes are on it by tag alone,
-	 * in the order of members, and their links are not used. */
+
+	/*
+	 * Names of the lists of frames 1.., of the ghost lists 1.., NULL at end.
+	 * A name that starts with '~' is a ring: nodes are on it by tag alone, in
+	 * the order of members, and their links are not used.
+	 */
 	const char *lists[TP_MAX_LISTS];
 	const char *ghost_lists[TP_MAX_GHOST_LISTS];
 
@@ -239,8 +245,8 @@ struct tp_policy
 	 * and is gone).  Lists, targets and ghosts must be brought within the
 	 * bounds that the new c sets.  At leave, slot is the index in members
 	 * that the frame had; the former last member, now members[slot], has
-	 * taken its place (if slot == frames, it was the last itself).
-	 * NULL: no bounds depend on c.
+	 * taken its place (if slot == frames, it was the last itself). NULL: no
+	 * bounds depend on c.
 	 */
 	void		(*join) (const tp_pool *pool, uint32_t frame);
 	void		(*leave) (const tp_pool *pool, uint32_t frame, uint32_t slot);

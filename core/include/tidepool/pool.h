@@ -58,9 +58,7 @@ tp_resident(const tp_pool *pool)
 static inline tp_page
 tp_page_of(const tp_pool *pool, uint32_t frame)
 {
-	return (tp_page) {
-		pool->nodes[frame].relation, pool->nodes[frame].block
-	};
+	return tp_page_make(pool->nodes[frame].relation, pool->nodes[frame].block);
 }
 
 /*

@@ -57,8 +57,8 @@
 typedef struct tp_sketch_cell
 {
 	uint16_t	halvings;		/* gone through, modulo 2^16 */
-	uint8_t		counters[TP_SKETCH_COLUMNS / 2];	/* two in a byte, the first
-													 * in its lower half */
+	uint8_t		counters[TP_SKETCH_COLUMNS / 2];	/* two in a byte, the
+													 * first in its lower half */
 } tp_sketch_cell;
 
 /* In the policy's state; zero to begin. */

@@ -97,14 +97,14 @@ typedef struct tps_events
 typedef struct tps_options
 {
 	uint64_t	warmup;			/* references before counting begins */
-	uint64_t	interval;		/* references per point of the time series;
-								 * 0: no series */
+	uint64_t	interval;		/* references per point of the time series; 0:
+								 * no series */
 	uint64_t	correlation_window; /* microseconds within which a backend's
 									 * consecutive references to one page are
 									 * one; 0: only those flagged in the trace */
 	bool		per_relation;	/* count per relation and fork */
-	bool		per_group;		/* count per group of pages, for the error
-								 * of a sampled simulation */
+	bool		per_group;		/* count per group of pages, for the error of
+								 * a sampled simulation */
 } tps_options;
 
 /* Sums over the counted part of the trace. */
