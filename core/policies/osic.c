@@ -14,7 +14,11 @@
  *	3. Each of the proposal's partitions has a lock; here there is the pool's.
  *	   What the partitions still do is to keep backends on different frames,
  *	   and a backend's next victim near its last one.
- *	4. The pool may be resized; the partitions follow.
+ *	4. In the proposal a backend keeps to its partition as long as that has a
+ *	   usable page.  One busy backend then works with a sixteenth of the pool,
+ *	   and misses about as often as FIFO.  Here it goes on to the next
+ *	   partition when the hand has come around, so that it sweeps the pool.
+ *	5. The pool may be resized; the partitions follow.
  *
  * Definition.  All resident frames are on the ring "ring"; node->count is 1 for
  * a hot page, 0 for a cool one.  A page comes in hot; a hit that promotes
@@ -29,9 +33,15 @@
  * hand that lies outside its partition, and set the hands of partitions that
  * are no more to 0.
  *
- * victim: the sweep of usage_ring.h over partition (backend mod P), which
- * cools a hot page and takes a cool one; if it has no usable frame, over the
- * next partition (after the last, the first), until all P had their turn.
+ * The backends b with the same b mod P share a place, which is a partition: at
+ * first, and again when join or leave have left fewer partitions than that,
+ * partition b mod P.  Places from P on are put back, too.
+ *
+ * victim: the sweep of usage_ring.h over the partition of the backend's place,
+ * which cools a hot page and takes a cool one; if it has no usable frame, over
+ * the next partition (after the last, the first), until all P had their turn.
+ * The place is then the partition that gave the victim or, if the hand is at
+ * that one's begin, the partition after it.
  *
  * coldest: the cool pages of partition 0 from its hand on, those of partition
  * 1, ...; then the hot ones likewise.
@@ -65,6 +75,8 @@ typedef struct osic_state
 	uint32_t	larger;			/* r: ... and one more in the first r */
 	uint32_t	hands[MAX_PARTITIONS];	/* index in members of the next frame
 										 * to look at; 0 beyond P */
+	uint32_t	places[MAX_PARTITIONS]; /* [backend % P]: the partition where
+										 * it looks next; i beyond P */
 } osic_state;
 
 /* Index in members of a partition's first frame. */
@@ -106,6 +118,8 @@ cut(const tp_pool *pool)
 		else if (state->hands[i] < begin ||
 				 state->hands[i] >= begin_of(state, i + 1))
 			state->hands[i] = begin;
+		if (i >= state->partitions || state->places[i] >= state->partitions)
+			state->places[i] = i;
 	}
 }
 
@@ -143,19 +157,25 @@ osic_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 			const tp_access *access)
 {
 	osic_state *state = tp_state(pool, osic_state);
-	uint32_t	partition = access->backend % state->partitions;
+	uint32_t   *place = &state->places[access->backend % state->partitions];
+	uint32_t	partition = *place;
 
 	(void) incoming;
 	for (uint32_t tried = 0; tried < state->partitions; tried++)
 	{
-		uint32_t	frame = usage_sweep(pool, begin_of(state, partition),
+		uint32_t	begin = begin_of(state, partition);
+		uint32_t	next = partition + 1 < state->partitions ? partition + 1 : 0;
+		uint32_t	frame = usage_sweep(pool, begin,
 										begin_of(state, partition + 1),
 										&state->hands[partition], 2, cooled,
 										usable, arg);
 
 		if (frame != TP_NONE)
+		{
+			*place = state->hands[partition] == begin ? next : partition;
 			return frame;
-		partition = partition + 1 < state->partitions ? partition + 1 : 0;
+		}
+		partition = next;
 	}
 	return TP_NONE;
 }

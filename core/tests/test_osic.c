@@ -96,6 +96,17 @@ a_backend_starts_at_its_own_partition(void **unused)
 	fixture_free(f);
 }
 
+/* Six frames in two partitions: one backend goes around both. */
+static void
+a_backend_goes_on_when_the_hand_has_come_around(void **unused)
+{
+	(void) unused;
+	expect_state("osic", "partitions=2", 6, "1 2 3 4 5 6 7 8 9",
+				 "ring: 7*1 8*1 9*1 4*1 5*1 6*1 | partitions=2 | hand=0");
+	expect_state("osic", "partitions=2", 6, "1 2 3 4 5 6 7 8 9 10",
+				 "ring: 7*1 8*1 9*1 10*1 5 6 | partitions=2 | hand=0");
+}
+
 static bool
 only_the_first(void *arg, uint32_t frame)
 {
@@ -233,6 +244,7 @@ main(void)
 		cmocka_unit_test(no_usable_frame_no_victim),
 		cmocka_unit_test(vacuum_and_repetition_do_not_warm),
 		cmocka_unit_test(a_backend_starts_at_its_own_partition),
+		cmocka_unit_test(a_backend_goes_on_when_the_hand_has_come_around),
 		cmocka_unit_test(then_come_the_next_partitions),
 		cmocka_unit_test(partitions_follow_the_size),
 		cmocka_unit_test(no_more_partitions_than_frames),

@@ -11,6 +11,7 @@ class OSIC(Model):
     def init(self) -> None:
         self.hot: dict[int, int] = {}  # of resident frames
         self.hands = [0] * 16  # indexes in members, one per partition
+        self.places = list(range(16))  # partitions, one per backend modulo their number
 
     @property
     def partitions(self) -> int:
@@ -38,6 +39,8 @@ class OSIC(Model):
                 self.hands[i] = 0
             elif self.hands[i] not in self.partition(i):
                 self.hands[i] = self.partition(i).start
+            if i >= self.partitions or self.places[i] >= self.partitions:
+                self.places[i] = i
 
     def on_join(self, frame: int) -> None:
         self.place_hands()
@@ -49,9 +52,14 @@ class OSIC(Model):
         self.hot[frame] = 1
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
+        place = self.backend % self.partitions
         for i in range(self.partitions):
-            frame = self.sweep((self.backend + i) % self.partitions, unusable)
+            partition = (self.places[place] + i) % self.partitions
+            frame = self.sweep(partition, unusable)
             if frame is not None:
+                if self.hands[partition] == self.partition(partition).start:
+                    partition = (partition + 1) % self.partitions
+                self.places[place] = partition
                 return frame
         return None
 
