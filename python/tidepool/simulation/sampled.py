@@ -8,29 +8,39 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tidepool._sim import lib
 from tidepool.errors import TidepoolError
 from tidepool.policies import PolicySpec
 from tidepool.simulation.events import sample
-from tidepool.simulation.replay import Options, RelationResult, Replay, Result, Sampling
+from tidepool.simulation.replay import (
+    Options,
+    Pages,
+    RelationResult,
+    Replay,
+    Result,
+    Sampling,
+)
 from tidepool.traces.model import Chunk, Trace
 
-SLOPE_STEP = 1.2  # ratio of the two sizes from which the slope of the curve is taken
+SLOPE_STEP = 1.2  # ratio of the two sizes from which the worth of a frame is taken
+POPULAR = 0.05  # share of the sample's references that its most popular pages have
 
 
 class SampledReplay:
     """A replay of the sample in proportionally fewer frames, and its estimates.
 
-    The estimate is SHARDS-adj's: the sample's misses relative to the number
-    of references that a sample is expected to have.  Its standard error has
-    two causes, since a page that happens to be in the sample
+    How many references a sample is expected to have is known.  This one
+    lacks some, or has too many, because of a few popular pages; so its misses
+    are corrected by as many references with the miss ratio of the most
+    popular pages in it.  Where these always hit, as in all but small caches,
+    that is SHARDS-adj; where all pages are alike, it is the sample's own miss
+    ratio.
 
-    1. adds its own misses, which differ from page to page, and
-    2. takes frames from the other pages.
-
-    A further replay with a few more frames tells what a frame is worth, so
-    that both are seen as one sum over the pages in the sample.  The sum's
-    variance follows from its scatter between random groups of pages.
+    The standard error has three causes.  A page that happens to be in the
+    sample adds its own misses, and takes frames from the other pages; what a
+    frame is worth is learnt from a further replay with a few more.  Both are
+    sums over the pages, whose variance is known from the pages that there
+    are.  And the pages that the correction stands for may be more popular
+    still, and hit more often: half of it is taken for uncertain.
     """
 
     def __init__(
@@ -50,7 +60,7 @@ class SampledReplay:
         size = max(1, round(frames * rate))
         larger = max(size + 1, round(size * SLOPE_STEP))
         self._step = math.log(larger / size)
-        self._sample = Replay(spec, size, seed, scaled, per_group=True)
+        self._sample = Replay(spec, size, seed, scaled, per_page=True)
         self._larger = Replay(spec, larger, seed, Options(warmup=scaled.warmup))
 
     def feed(self, position: int, chunk: Chunk, next_use: NDArray[np.uint64] | None = None) -> None:
@@ -63,11 +73,12 @@ class SampledReplay:
         rate = self.sampling.rate
         counted = self._sample.result(trace)
 
-        def whole(count: int) -> int:
+        def whole(count: float) -> int:
             return round(count / rate)
 
         requests = max(0, references - self.options.warmup)
-        misses = min(requests, whole(counted.misses))
+        estimate, error = self._estimate(trace, requests * rate)
+        misses = min(max(0, whole(estimate)), requests)
         return replace(
             counted,
             frames=self.frames,
@@ -80,7 +91,7 @@ class SampledReplay:
             write_backs=whole(counted.write_backs),
             forgotten=whole(counted.forgotten),
             sample_rate=rate,
-            error=self._standard_error(trace) / (requests * rate) if requests else 0.0,
+            error=error / (requests * rate) if requests else 0.0,
             interval=self.options.interval,
             relations=tuple(
                 RelationResult(r.relation, r.fork, r.name, whole(r.requests), whole(r.misses))
@@ -88,29 +99,41 @@ class SampledReplay:
             ),
         )
 
-    def _standard_error(self, trace: Trace) -> float:
-        """Return the standard error of the sample's misses."""
-        hit_ratios, misses = self._sample.groups()
-        saved = misses.sum() - self._larger.result(trace).misses
+    def _estimate(self, trace: Trace, expected: float) -> tuple[float, float]:
+        """Return the misses of a sample with the expected references, and their standard error."""
+        pages = self._sample.pages()
+        misses = float(pages.misses.sum())
+        saved = misses - self._larger.result(trace).misses
         frame_worth = max(0.0, float(saved)) / self._step / self._sample.frames
-        scatter = np.var(misses + frame_worth * self._residence(hit_ratios, misses), ddof=1)
+        popular = _miss_ratio_of_popular(pages)
+        correction = popular * (expected - float(pages.requests.sum()))
+        cost = pages.misses + frame_worth * self._residence(pages) - popular * pages.requests
         # the whole trace, of which the sample is this share, has no error
-        return math.sqrt((1 - self.sampling.rate) * lib.TPS_GROUPS * float(scatter))
+        variance = (1 - self.sampling.rate) * float(cost @ cost)
+        return misses + correction, math.hypot(math.sqrt(variance), correction / 2)
 
-    def _residence(
-        self, hit_ratios: NDArray[np.float64], misses: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return how many frames each group holds on average.
+    def _residence(self, pages: Pages) -> NDArray[np.float64]:
+        """Return how many frames each page holds on average.
 
         If references come independently, a page is resident for the share of
         the time that is its hit ratio.  The frames that this leaves hold
         pages on their way from admission to eviction.
         """
         frames = self._sample.frames
-        held: NDArray[np.float64] = hit_ratios * min(
-            1.0, frames / max(1.0, float(hit_ratios.sum()))
-        )
-        return held + misses * ((frames - float(held.sum())) / max(1.0, float(misses.sum())))
+        hit_ratio = 1 - pages.misses / np.maximum(pages.requests, 1)
+        resident: NDArray[np.float64] = hit_ratio * min(1, frames / max(1, hit_ratio.sum()))
+        passing = (frames - float(resident.sum())) / max(1.0, float(pages.misses.sum()))
+        return resident + passing * pages.misses
+
+
+def _miss_ratio_of_popular(pages: Pages) -> float:
+    """Return the miss ratio of the pages with most references, down to a share of all of these."""
+    if len(pages.requests) == 0:
+        return 0.0
+    order = np.argsort(-pages.requests, kind="stable")
+    covered = np.cumsum(pages.requests[order])
+    popular = order[: int(np.searchsorted(covered, POPULAR * covered[-1])) + 1]
+    return float(pages.misses[popular].sum() / max(1.0, pages.requests[popular].sum()))
 
 
 def sampled(chunk: Chunk, sampling: Sampling | None) -> Chunk:

@@ -103,8 +103,8 @@ typedef struct tps_options
 									 * consecutive references to one page are
 									 * one; 0: only those flagged in the trace */
 	bool		per_relation;	/* count per relation and fork */
-	bool		per_group;		/* count per group of pages, for the error
-								 * of a sampled simulation */
+	bool		per_page;		/* count per page, for the error of a
+								 * sampled simulation */
 } tps_options;
 
 /* Sums over the counted part of the trace. */
@@ -153,12 +153,12 @@ void		tps_replay_relation(const tps_replay *replay, size_t i,
 								uint64_t *misses);
 
 /*
- * With per_group, for each of TPS_GROUPS random groups of pages: the sum of
- * its pages' hit ratios in the whole trace so far, and its misses.
+ * With per_page, each page seen with its counted references and the misses
+ * among them, in no order.  Returns how many pages there are; pages may be
+ * NULL, to ask just that.
  */
-#define TPS_GROUPS 64
-void		tps_replay_groups(const tps_replay *replay, double *hit_ratios,
-							  uint64_t *misses);
+size_t		tps_replay_pages(const tps_replay *replay, uint64_t *pages,
+							 uint32_t *requests, uint32_t *misses);
 
 /* ---- the future of each reference, for OPT ---- */
 
