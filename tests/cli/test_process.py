@@ -28,8 +28,9 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": str(TESTS), "COLUMNS": "100"}
 
 
 def start(args: str, **streams: Any) -> subprocess.Popen[str]:
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
-    return subprocess.Popen([*COMMAND, *args.split()], env=ENVIRONMENT, text=True, **pipes)
+    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    options |= {"env": ENVIRONMENT, "text": True} | streams
+    return subprocess.Popen([*COMMAND, *args.split()], **options)
 
 
 def finish(args: str) -> tuple[int, str, str]:
@@ -89,38 +90,40 @@ def test_interrupt_leaves_quickly_and_quietly(tmp_path: Path) -> None:
     assert err.strip() == ""
 
 
-@pytest.mark.parametrize("command", ["simulate --policy lru --frames 10%", "curve", "compare"])
-def test_progress_is_shown_on_a_terminal_and_only_there(folder: Path, command: str) -> None:
-    controller, terminal = pty.openpty()
-    process = start(f"{command} {folder}/zipf.csv --format json", stderr=terminal)
-    os.close(terminal)
-    shown = b""
-    try:
-        while data := os.read(controller, 1 << 16):
-            shown += data
-    except OSError:  # the terminal's other end is closed
-        pass
-    out, _ = process.communicate(timeout=60)
-    os.close(controller)
-    assert process.returncode == 0
-    assert b"zipf" in shown and b"%" in shown
-    assert b"Traceback" not in shown
-    assert all(json.loads(line)["trace"] == "zipf" for line in out.splitlines())
-    assert out
-
-
-def test_tables_fit_what_they_can_on_a_narrow_terminal(folder: Path) -> None:
-    controller, terminal = pty.openpty()
-    environment = ENVIRONMENT | {"COLUMNS": "40", "TERM": "xterm", "NO_COLOR": "1"}
-    args = ["compare", str(folder / "zipf.csv")]
-    process = subprocess.Popen([*COMMAND, *args], env=environment, stdout=terminal)
-    os.close(terminal)
+def read_terminal(controller: int) -> bytes:
+    """Read all that is shown until the terminal's other end is closed."""
     shown = b""
     try:
         while data := os.read(controller, 1 << 16):
             shown += data
     except OSError:
         pass
-    assert process.wait(60) == 0
     os.close(controller)
+    return shown
+
+
+@pytest.mark.parametrize("command", ["simulate --policy lru --frames 10%", "curve", "compare"])
+def test_progress_is_shown_on_a_terminal_and_only_there(
+    folder: Path, tmp_path: Path, command: str
+) -> None:
+    controller, terminal = pty.openpty()
+    with (tmp_path / "out").open("w") as out:
+        process = start(f"{command} {folder}/zipf.csv --format json", stdout=out, stderr=terminal)
+    os.close(terminal)
+    shown = read_terminal(controller)
+    assert process.wait(60) == 0
+    assert b"zipf" in shown and b"%" in shown
+    assert b"Traceback" not in shown
+    records = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    assert records and all(record["trace"] == "zipf" for record in records)
+
+
+def test_tables_fit_what_they_can_on_a_narrow_terminal(folder: Path) -> None:
+    controller, terminal = pty.openpty()
+    narrow = ENVIRONMENT | {"COLUMNS": "40", "TERM": "xterm", "NO_COLOR": "1"}
+    args = f"compare {folder}/zipf.csv"
+    process = start(args, stdout=terminal, stderr=subprocess.DEVNULL, env=narrow)
+    os.close(terminal)
+    shown = read_terminal(controller)
+    assert process.wait(60) == 0
     assert "…" not in shown.decode()  # no number is cut off
