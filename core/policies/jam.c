@@ -49,14 +49,19 @@ jam_init(const tp_pool *pool)
 	state->initial = 1;
 }
 
-/* A hit is lock-free: the mark is written as the count is (count.h). */
+/* A hit is lock-free: the mark is read and written as the count (count.h). */
+static bool
+is_written(const tp_pool *pool, uint32_t frame)
+{
+	return __atomic_load_n(&pool->nodes[frame].mark, __ATOMIC_RELAXED) != 0;
+}
+
 static void
 set_written(const tp_pool *pool, uint32_t frame, bool written)
 {
-	uint8_t    *mark = &pool->nodes[frame].mark;
-
-	if (__atomic_load_n(mark, __ATOMIC_RELAXED) != written)
-		__atomic_store_n(mark, (uint8_t) written, __ATOMIC_RELAXED);
+	if (is_written(pool, frame) != written)
+		__atomic_store_n(&pool->nodes[frame].mark, (uint8_t) written,
+						 __ATOMIC_RELAXED);
 }
 
 static void
@@ -73,6 +78,13 @@ halved(uint8_t usage)
 	return usage / 2;
 }
 
+/* How often a count is halved until it is 0. */
+static uint32_t
+halvings(uint32_t usage)
+{
+	return usage == 0 ? 0 : 32 - (uint32_t) __builtin_clz(usage);
+}
+
 static uint32_t
 jam_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		   const tp_access *access)
@@ -82,7 +94,7 @@ jam_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 	(void) incoming;
 	(void) access;
 	return usage_sweep(pool, 0, pool->header->frames, &state->hand,
-					   state->max_usage + 1u, halved, usable, arg);
+					   halvings(state->max_usage) + 1, halved, usable, arg);
 }
 
 static void
@@ -112,8 +124,8 @@ band_of(const tp_pool *pool, uint32_t frame)
 	uint32_t	usage = count_of(pool, frame);
 
 	if (usage == 0)
-		return pool->nodes[frame].mark ? 0 : 1;
-	return 33 - (uint32_t) __builtin_clz(usage);
+		return is_written(pool, frame) ? 0 : 1;
+	return 1 + halvings(usage);
 }
 
 static uint32_t

@@ -133,19 +133,29 @@ s3fifo_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	raise_count(pool, frame, MAX_FREQUENCY);
 }
 
-/* The page to be looked at next, or TP_NONE. */
+/* The first usable frame of a queue from *next towards the head, or TP_NONE. */
 static uint32_t
-candidate(const tp_pool *pool, tp_usable usable, void *arg)
+next_usable(const tp_pool *pool, uint32_t *next, tp_usable usable, void *arg)
+{
+	if (usable != NULL)
+		while (*next != TP_NONE && !usable(arg, *next))
+			*next = pool->nodes[*next].prev;
+	return *next;
+}
+
+/*
+ * The page to be looked at next, or TP_NONE.  next says where the search is in
+ * S and in M: frames nearer to the tail are unusable; all are if it is
+ * TP_NONE.  So no unusable frame is passed twice.
+ */
+static uint32_t
+candidate(const tp_pool *pool, uint32_t *next, tp_usable usable, void *arg)
 {
 	bool		s_first = s_has_target_size(pool);
-	uint32_t	frame = TP_NONE;
+	uint32_t	frame = next_usable(pool, &next[s_first ? S : M], usable, arg);
 
-	if (s_first)
-		frame = tp_list_usable_tail(pool, S, usable, arg);
 	if (frame == TP_NONE)
-		frame = tp_list_usable_tail(pool, M, usable, arg);
-	if (frame == TP_NONE && !s_first)
-		frame = tp_list_usable_tail(pool, S, usable, arg);
+		frame = next_usable(pool, &next[s_first ? M : S], usable, arg);
 	return frame;
 }
 
@@ -154,6 +164,9 @@ static uint32_t
 s3fifo_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			  void *arg, const tp_access *access)
 {
+	uint32_t	next[] = {
+		TP_NONE, tp_list_of(pool, S)->tail, tp_list_of(pool, M)->tail
+	};
 	uint32_t	frame;
 
 	(void) incoming;
@@ -163,7 +176,7 @@ s3fifo_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 		uint8_t		frequency;
 		bool		on_s;
 
-		frame = candidate(pool, usable, arg);
+		frame = candidate(pool, next, usable, arg);
 		if (frame == TP_NONE)
 			return TP_NONE;
 		frequency = count_of(pool, frame);
@@ -171,7 +184,10 @@ s3fifo_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 		if (frequency <= (on_s ? 1 : 0))
 			return frame;
 		set_count(pool, frame, on_s ? 0 : (uint8_t) (frequency - 1));
+		next[on_s ? S : M] = pool->nodes[frame].prev;
 		tp_list_move_head(pool, M, frame);
+		if (next[M] == TP_NONE)
+			next[M] = frame;
 	}
 	frame = tp_list_usable_tail(pool, S, usable, arg);
 	return frame != TP_NONE ? frame :

@@ -10,6 +10,13 @@
  * hit raises the count by one up to max_usage, also one that repeats another;
  * one by VACUUM up to 1 only.  An eviction or a forget sets the count to 0 and
  * moves no hand.
+ *
+ * The sweep is over a stretch of members that wraps around and has a hand of
+ * its own, the index of the member to look at next.  Look at the frame under
+ * the hand and move the hand on.  If the frame is free or not usable, nothing
+ * happens to it; if its count is 0, it is the victim; otherwise its count is
+ * lowered by the policy's rule.  Repeat.  If no frame of the stretch is both
+ * resident and usable, there is no victim, and the hand stays where it was.
  */
 #ifndef TIDEPOOL_USAGE_RING_H
 #define TIDEPOOL_USAGE_RING_H
@@ -31,12 +38,8 @@ typedef struct usage_ring
 } usage_ring;
 
 /*
- * Sweep over members first .. end-1, a stretch that wraps around and has a
- * hand of its own.  Look at the frame under the hand and move the hand on.
- * If the frame is free or not usable, nothing happens to it; if its count is
- * 0, it is the victim; otherwise its count is lowered, and on to the next.
- * Ends without a victim when end - first frames in a row were free or not
- * usable; the hand is then where that row began.
+ * The sweep over members first .. end-1.  Ends without a victim when
+ * end - first frames in a row were free or not usable.
  *
  * Looks at most rounds * (end - first) times, where rounds is one more than
  * lower needs to bring the highest count to 0.  More it takes only when hits
