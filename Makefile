@@ -75,8 +75,14 @@ format: $(STAMPS)/dev ## format C and Python
 	$(BIN)/ruff format .
 	scripts/indent
 
+fuzz: $(STAMPS)/installed $(STAMPS)/dev ## fuzz the trace readers for long (SECONDS=300 a target)
+	scripts/system-packages fuzz
+	tests/fuzz/run.sh $(or $(SECONDS),300)
+	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q tests/traces/test_damage.py
+
 bench: $(STAMPS)/installed $(STAMPS)/dev ## run the benchmarks; tables here, CSV and pictures in bench/out/
-	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done
+	for script in $(filter-out bench/common.py,$(wildcard bench/*.py)); do \
+		$(BIN)/python $$script || exit 1; done
 
 clean: ## remove everything that was built
 	rm -rf $(VENV) build demo-out bench/out

@@ -353,9 +353,9 @@ tps_replay_relation(const tps_replay *replay, size_t i, uint64_t *relation,
 	*misses = counting ? pair->misses : 0;
 }
 
-size_t
-tps_replay_pages(const tps_replay *replay, uint64_t *pages,
-				 uint32_t *requests, uint32_t *misses)
+void
+tps_replay_groups(const tps_replay *replay, double *hit_ratios,
+				  uint64_t *misses)
 {
-	return tally_pages(&replay->tally, pages, requests, misses);
+	tally_groups(&replay->tally, hit_ratios, misses);
 }

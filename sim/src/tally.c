@@ -14,9 +14,9 @@ tally_init(tally *t, const tps_options *options)
 	t->options = *options;
 	t->warmup_left = options->warmup;
 	t->interval_left = options->interval;
-	t->detailed = options->per_relation || options->per_page;
+	t->detailed = options->per_relation || options->per_group;
 	return pagemap_init(&t->relation_index) &&
-		(!options->per_page || pagemap_init(&t->pages));
+		(!options->per_group || pagemap_init(&t->page_hits));
 }
 
 void
@@ -25,7 +25,7 @@ tally_free(tally *t)
 	free(t->series);
 	free(t->relations);
 	pagemap_free(&t->relation_index);
-	pagemap_free(&t->pages);
+	pagemap_free(&t->page_hits);
 }
 
 size_t
@@ -45,10 +45,7 @@ end_warmup(tally *t)
 	memset(&t->totals, 0, sizeof(t->totals));
 	for (size_t i = 0; i < t->relation_count; i++)
 		t->relations[i].requests = t->relations[i].misses = 0;
-	if (t->options.per_page)
-		for (size_t i = 0; i < (size_t) 1 << t->pages.bits; i++)
-			if (t->pages.slots[i].value != PAGEMAP_ABSENT)
-				t->pages.slots[i].value = 0;
+	memset(t->group_misses, 0, sizeof(t->group_misses));
 }
 
 static bool
@@ -121,17 +118,25 @@ relation_of(tally *t, uint64_t relation)
 	return t->last = &t->relations[*index];
 }
 
-static bool
-count_page(tally *t, uint64_t page, bool miss)
+/* The group of a page: bits that the sampling threshold does not look at. */
+static size_t
+group_of(uint64_t page)
 {
-	uint64_t   *counts;
+	return tp_mix64(page) % TPS_GROUPS;
+}
 
-	if (!pagemap_reserve(&t->pages))
+static bool
+count_in_group(tally *t, uint64_t page, bool miss)
+{
+	uint64_t   *hits;
+
+	if (!pagemap_reserve(&t->page_hits))
 		return false;
-	counts = pagemap_at(&t->pages, page);
-	if (*counts == PAGEMAP_ABSENT)
-		*counts = 0;
-	*counts += ((uint64_t) miss << 32) + 1;
+	hits = pagemap_at(&t->page_hits, page);
+	if (*hits == PAGEMAP_ABSENT)
+		*hits = 0;
+	*hits += miss ? 1 : (UINT64_C(1) << 32) + 1;
+	t->group_misses[group_of(page)] += miss;
 	return true;
 }
 
@@ -147,25 +152,25 @@ tally_detail(tally *t, uint64_t page, bool miss)
 		relation->requests++;
 		relation->misses += miss;
 	}
-	return !t->options.per_page || count_page(t, page, miss);
+	return !t->options.per_group || count_in_group(t, page, miss);
 }
 
-size_t
-tally_pages(const tally *t, uint64_t *pages, uint32_t *requests,
-			uint32_t *misses)
+void
+tally_groups(const tally *t, double *hit_ratios, uint64_t *misses)
 {
-	const pagemap *map = &t->pages;
-	size_t		n = 0;
+	const pagemap *map = &t->page_hits;
 
-	if (pages == NULL || t->warmup_left > 0)
-		return t->warmup_left > 0 ? 0 : (size_t) map->count;
+	for (size_t i = 0; i < TPS_GROUPS; i++)
+	{
+		hit_ratios[i] = 0;
+		misses[i] = t->warmup_left == 0 ? t->group_misses[i] : 0;
+	}
 	for (size_t i = 0; i < (size_t) 1 << map->bits; i++)
-		if (map->slots[i].value != PAGEMAP_ABSENT)
-		{
-			pages[n] = map->slots[i].key;
-			requests[n] = (uint32_t) map->slots[i].value;
-			misses[n] = (uint32_t) (map->slots[i].value >> 32);
-			n++;
-		}
-	return n;
+	{
+		uint64_t	hits = map->slots[i].value;
+
+		if (hits != PAGEMAP_ABSENT)
+			hit_ratios[group_of(map->slots[i].key)] +=
+				(double) (hits >> 32) / (double) (hits & UINT32_MAX);
+	}
 }

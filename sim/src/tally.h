@@ -1,7 +1,7 @@
 /*
  * tally.h
  *	  What a replay counts: totals, warm-up, time series, per relation, per
- *	  page.
+ *	  group of pages.
  *
  * The replay loop counts misses of a run of references in a register and
  * hands them over at the end of the run (tally_run); a run ends where the
@@ -38,8 +38,9 @@ typedef struct tally
 	size_t		relation_count;
 	size_t		relation_room;
 	count_pair *last;			/* relation of the previous reference */
-	pagemap		pages;			/* page to its misses << 32 | references,
-								 * below 2^32 each */
+	uint64_t	group_misses[TPS_GROUPS];
+	pagemap		page_hits;		/* page to its hits << 32 | references, the
+								 * warm-up's too; below 2^32 each */
 } tally;
 
 bool		tally_init(tally *t, const tps_options *options);
@@ -54,8 +55,7 @@ bool		tally_run(tally *t, size_t references, uint64_t misses);
 /* One reference within a run, if t->detailed.  False when memory ran out. */
 bool		tally_detail(tally *t, uint64_t page, bool miss);
 
-/* See tps_replay_pages. */
-size_t		tally_pages(const tally *t, uint64_t *pages, uint32_t *requests,
-						uint32_t *misses);
+/* See tps_replay_groups. */
+void		tally_groups(const tally *t, double *hit_ratios, uint64_t *misses);
 
 #endif							/* TIDEPOOL_SIM_TALLY_H */

@@ -73,10 +73,21 @@ def test_points(ok: Call, folder: Path) -> None:
     assert [r["frames"] for r in out.records] == [round(pages * i / 4) for i in (1, 2, 3, 4)]
 
 
+def test_sample_is_corrected_by_what_it_gets_wrong_about_lru(ok: Call, folder: Path) -> None:
+    points = f"curve {folder}/zipf.csv --policy lru --policy sieve --frames 100 --format json"
+    exact = ok([points]).records
+    sampled = ok([f"{points} --sample 50% --seed 9"]).records
+    alone = ok([f"{points} --sample 50% --seed 9 --no-control-variate"]).records
+    assert sampled[0]["miss_ratio"] == pytest.approx(exact[0]["miss_ratio"], abs=1e-4)
+    assert sampled[0]["error"] == pytest.approx(0, abs=1e-9)
+    assert 0 < sampled[1]["error"] < alone[1]["error"]
+    assert sampled[1]["miss_ratio"] == pytest.approx(exact[1]["miss_ratio"], abs=0.1)
+
+
 def test_sample_has_errors_and_covers_lru_too(ok: Call, folder: Path) -> None:
     args = [
         f"curve {folder}/zipf.csv --policy lru --policy arc --sample 50% --seed 9 --frames 100 "
-        "--format",
+        "--no-control-variate --format",
     ]
     lru, arc = ok(args, "json").records
     assert (lru["sample_rate"], lru["seed"]) == (0.5, 9)

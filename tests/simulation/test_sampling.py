@@ -45,10 +45,10 @@ def test_a_sample_is_of_pages_and_keeps_other_events() -> None:
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize(
     ("trace", "sizes"),
-    [(zipf(6000, 60000, skew=0.9), (120, 600, 1800)), (phases(6000, 60000), (200, 400))],
+    [(zipf(6000, 60000, skew=0.9), (120, 600, 1800)), (phases(6000, 60000), (120, 600))],
 )
 def test_errors_are_what_they_say(trace: PageTrace, sizes: tuple[int, ...], spec: str) -> None:
-    """Over many samples the deviations are about one standard error, or less.
+    """Over many samples the deviations are about one standard error.
 
     Not so just beyond a cliff of the curve, which some samples fall from and
     others do not see: the largest size of the phases is left out.
@@ -63,20 +63,8 @@ def test_errors_are_what_they_say(trace: PageTrace, sizes: tuple[int, ...], spec
             [(r.hit_ratio - e.hit_ratio) / r.error for r, e in zip(results, exact, strict=True)]
         )
     scatter = np.std(deviations, axis=0)
-    assert (scatter > 0.2).all() and (scatter < 1.6).all(), scatter
-    assert (np.abs(np.mean(deviations, axis=0)) < 1.2).all()
-
-
-def test_references_that_the_sample_lacks_are_neither_all_hits_nor_all_misses() -> None:
-    """Where pages are alike the sample's own miss ratio is right; where some are hot they hit."""
-    flat = zipf(5000, 50000, skew=0.0)
-    skewed = zipf(5000, 50000, skew=1.1)
-    for trace, frames, limit in ((flat, 250, 0.01), (skewed, 1000, 0.02)):
-        exact = run(trace, "lru", frames).hit_ratio
-        estimates = [
-            run(trace, "lru", frames, sampling=Sampling(0.1, seed)).hit_ratio for seed in range(12)
-        ]
-        assert np.sqrt(np.mean((np.array(estimates) - exact) ** 2)) < limit
+    assert (scatter > 0.6).all() and (scatter < 1.6).all(), scatter
+    assert (np.abs(np.mean(deviations, axis=0)) < 0.8).all()
 
 
 def test_estimates_are_for_the_whole_trace() -> None:
@@ -88,7 +76,7 @@ def test_estimates_are_for_the_whole_trace() -> None:
     assert estimate.frames == 800
     assert estimate.misses == pytest.approx(exact.misses, rel=0.1)
     assert estimate.relations[0].requests == pytest.approx(36000, rel=0.1)
-    assert estimate.relations[0].misses == pytest.approx(estimate.misses, rel=0.02)
+    assert estimate.relations[0].misses == pytest.approx(estimate.misses, abs=4)
     assert exact.series is not None and estimate.series is not None
     assert estimate.interval == 4000
     assert abs(len(estimate.series) - len(exact.series)) <= 1

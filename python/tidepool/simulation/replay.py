@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,14 +122,6 @@ _ALWAYS = (
 )
 
 
-class Pages(NamedTuple):
-    """The pages that a replay has seen: an entry per page, in no order."""
-
-    page: NDArray[np.uint64]
-    requests: NDArray[np.float64]
-    misses: NDArray[np.float64]
-
-
 _TABLE_BYTES = 49  # of a frame: its share of the page table, on average, and its dirty mark
 _OPT_FRAME_BYTES = 76  # likewise, with the heap
 
@@ -139,7 +131,7 @@ class Replay:
 
     OPT needs the future of each chunk beside it (future.py).  A sampled
     replay is made of these (sampled.py), here ``options.sampling`` is not
-    looked at.  ``per_page`` counts what ``pages`` returns.
+    looked at.  ``per_group`` counts what ``groups`` returns.
     """
 
     def __init__(
@@ -148,7 +140,7 @@ class Replay:
         frames: int,
         seed: int = 0,
         options: Options | None = None,
-        per_page: bool = False,
+        per_group: bool = False,
     ) -> None:
         options = options or Options()
         if options.resize and spec.policy.handle is None:
@@ -167,7 +159,7 @@ class Replay:
                 "interval": options.interval,
                 "correlation_window": options.correlation_window,
                 "per_relation": options.per_relation,
-                "per_page": per_page,
+                "per_group": per_group,
             },
         )
         if spec.policy.handle is None:
@@ -236,18 +228,16 @@ class Replay:
             relations=self._relations(trace),
         )
 
-    def pages(self) -> Pages:
-        """Return what was counted of each page; with ``per_page`` only."""
-        n = lib.tps_replay_pages(self._replay, ffi.NULL, ffi.NULL, ffi.NULL)
-        numbers = np.empty(n, dtype=np.uint64)
-        requests, misses = (np.empty(n, dtype=np.uint32) for _ in range(2))
-        lib.tps_replay_pages(
+    def groups(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return, of TPS_GROUPS random groups of pages, the sum of their hit ratios and misses."""
+        hit_ratios = np.empty(lib.TPS_GROUPS, dtype=np.float64)
+        misses = np.empty(lib.TPS_GROUPS, dtype=np.uint64)
+        lib.tps_replay_groups(
             self._replay,
-            ffi.cast("uint64_t *", numbers.ctypes.data),
-            ffi.cast("uint32_t *", requests.ctypes.data),
-            ffi.cast("uint32_t *", misses.ctypes.data),
+            ffi.cast("double *", hit_ratios.ctypes.data),
+            ffi.cast("uint64_t *", misses.ctypes.data),
         )
-        return Pages(numbers, requests.astype(np.float64), misses.astype(np.float64))
+        return hit_ratios, misses.astype(np.float64)
 
     def _series(self) -> NDArray[np.float64]:
         misses = ffi.new("uint64_t **")

@@ -35,17 +35,17 @@ uint32_t	tps_cache_find(const tps_cache *cache, uint64_t page);
 void		tps_cache_join(tps_cache *cache, uint32_t frame);
 void		tps_cache_leave(tps_cache *cache, uint32_t frame);
 void		tps_cache_hit(tps_cache *cache, uint32_t frame,
-						  uint32_t flags, uint64_t now);
+						  const tp_access *access);
 
 /* unusable: a byte per frame, nonzero for frames that may not be taken; NULL
  * if all may. */
 uint32_t	tps_cache_victim(tps_cache *cache, uint64_t page,
 							 const unsigned char *unusable,
-							 uint32_t flags, uint64_t now);
+							 const tp_access *access);
 void		tps_cache_evict(tps_cache *cache, uint32_t frame,
-							uint32_t flags, uint64_t now);
+							const tp_access *access);
 void		tps_cache_admit(tps_cache *cache, uint32_t frame, uint64_t page,
-							uint32_t flags, uint64_t now);
+							const tp_access *access);
 void		tps_cache_forget(tps_cache *cache, uint32_t frame);
 
 bool		tps_cache_is_free(const tps_cache *cache, uint32_t frame);
@@ -67,10 +67,10 @@ int			tps_cache_check(const tps_cache *cache, char *text, size_t size);
 
 /*
  * Resize to frames of at most capacity: frames join, or victims are evicted
- * and their frames leave.  Returns the number of frames the pool has then:
- * more than asked for if the policy refuses to give up pages (keep).
+ * and their frames leave.  A policy that names no victims (keep) gives up its
+ * coldest pages.
  */
-uint32_t	tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now);
+void		tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now);
 
 /* ---- replay ---- */
 
@@ -97,14 +97,14 @@ typedef struct tps_events
 typedef struct tps_options
 {
 	uint64_t	warmup;			/* references before counting begins */
-	uint64_t	interval;		/* references per point of the time series;
-								 * 0: no series */
+	uint64_t	interval;		/* references per point of the time series; 0:
+								 * no series */
 	uint64_t	correlation_window; /* microseconds within which a backend's
 									 * consecutive references to one page are
 									 * one; 0: only those flagged in the trace */
 	bool		per_relation;	/* count per relation and fork */
-	bool		per_page;		/* count per page, for the error of a
-								 * sampled simulation */
+	bool		per_group;		/* count per group of pages, for the error of
+								 * a sampled simulation */
 } tps_options;
 
 /* Sums over the counted part of the trace. */
@@ -134,7 +134,7 @@ tps_replay *tps_replay_new_opt(uint32_t frames, bool bypass,
 void		tps_replay_free(tps_replay *replay);
 
 /* As tps_cache_resize, of the replay's cache; not for OPT. */
-uint32_t	tps_replay_resize(tps_replay *replay, uint32_t frames,
+void		tps_replay_resize(tps_replay *replay, uint32_t frames,
 							  uint64_t now);
 
 /* Replay further events.  Returns false when memory ran out. */
@@ -153,12 +153,12 @@ void		tps_replay_relation(const tps_replay *replay, size_t i,
 								uint64_t *misses);
 
 /*
- * With per_page, each page seen with its counted references and the misses
- * among them, in no order.  Returns how many pages there are; pages may be
- * NULL, to ask just that.
+ * With per_group, for each of TPS_GROUPS random groups of pages: the sum of
+ * its pages' hit ratios in the whole trace so far, and its misses.
  */
-size_t		tps_replay_pages(const tps_replay *replay, uint64_t *pages,
-							 uint32_t *requests, uint32_t *misses);
+#define TPS_GROUPS 64
+void		tps_replay_groups(const tps_replay *replay, double *hit_ratios,
+							  uint64_t *misses);
 
 /* ---- the future of each reference, for OPT ---- */
 
