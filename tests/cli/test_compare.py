@@ -51,7 +51,8 @@ def test_defaults_are_all_policies_eight_sizes_and_clock(ok: Call, folder: Path)
         assert record["points_above_opt"] == pytest.approx(
             100 * (record["hit_ratio"] - opt["hit_ratio"])
         )
-        assert record["points_above_opt"] <= 0
+        if record["policy"] != "keep":  # which refuses pages, as opt:bypass=on
+            assert record["points_above_opt"] <= 0
 
 
 def test_hit_ratios_are_those_of_simulate(ok: Call, folder: Path) -> None:
@@ -105,7 +106,7 @@ def test_tables(ok: Call, folder: Path) -> None:
     assert lines[1].split() == ["50%"]
     assert lines[2].split() == ["policy", "50", "99"]
     rows = {line.split()[0]: line.split()[1:] for line in lines[4:] if line}
-    assert rows["opt"] == ["+0.00", "+0.00"]  # the last table's
+    assert rows["opt"] == ["0.00", "0.00"]  # the last table's
     assert "*" not in lines[lines.index("") - 1]
 
 

@@ -151,6 +151,21 @@ def test_heat_maps_share_their_range_and_print_their_values() -> None:
     ]
 
 
+def test_a_few_extremes_do_not_drown_the_rest() -> None:
+    values = np.full((10, 8), 3.0)
+    values[4] = -60
+    names = tuple(f"policy {i}" for i in range(10))
+    figure = heat_figure([HeatMap("t", "clock", names, tuple("abcdefgh"), values)])
+    (image,) = figure.axes[0].images
+    assert (image.norm.vmin, image.norm.vmax) == (-60, 60)
+    values[4, 1:] = 3
+    figure = heat_figure([HeatMap("t", "clock", names, tuple("abcdefgh"), values)])
+    (image,) = figure.axes[0].images
+    assert (image.norm.vmin, image.norm.vmax) == (-3, 3)
+    assert figure.axes[0].texts[4 * 8].get_text() == "−60"  # noqa: RUF001
+    assert figure.axes[0].texts[4 * 8].get_color() == "white"
+
+
 def test_heat_map_of_nothing_but_equals() -> None:
     heat = HeatMap("t", "clock", ("clock",), ("1%",), np.zeros((1, 1)))
     (axes, _) = heat_figure([heat]).axes

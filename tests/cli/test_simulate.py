@@ -129,8 +129,6 @@ def test_traces_that_are_too_long_to_keep_are_streamed(
     expected = timeless(ok(args).records)
     monkeypatch.setattr("tidepool.cli.inputs.KEPT_EVENTS", 100)
     assert timeless(ok(args).records) == expected
-    monkeypatch.setattr("cli.files.EventTrace.length", None, raising=False)
-    assert timeless(ok(args).records) == expected
 
 
 def test_csv_holds_what_json_does(ok: Call, folder: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from tidepool.cli.output import count, print_table
+from tidepool.cli.output import count, points, print_table
 from tidepool.policies import PolicySpec
 from tidepool.simulation import Result
 from tidepool.simulation.replay import typed_params
@@ -47,8 +47,8 @@ class Comparison:
     def differences(self, to: PolicySpec) -> NDArray[np.float64]:
         """Return how far the hit ratios are above that of a policy, in percentage points."""
         ratios = self.hit_ratios()
-        points: NDArray[np.float64] = 100 * (ratios - ratios[self.policies.index(to)])
-        return points
+        found: NDArray[np.float64] = 100 * (ratios - ratios[self.policies.index(to)])
+        return found
 
     def best(self) -> NDArray[np.bool_]:
         """Return where a policy other than opt is as good as any."""
@@ -109,7 +109,7 @@ class Comparison:
                 f"{self.trace}: hit ratio minus that of {to} (percentage points)",
                 headers,
                 [
-                    [name, *(f"{points:+.2f}" for points in row)]
+                    [name, *(points(float(difference)) for difference in row)]
                     for name, row in zip(names, self.differences(to), strict=True)
                 ],
             )

@@ -268,4 +268,4 @@ def _print_table(input: Input, sizes: Sequence[int], curves: Sequence[Curve]) ->
         rows.append(row)
     rate = curves[0].sample_rate
     sampled = "" if rate is None else f", {100 * rate:.3g}% of the pages sampled"
-    print_table(f"{input.name}{sampled}: miss ratio", headers, rows, left=0)
+    print_table(f"{input.name}{sampled}: miss ratio", headers, rows, left=0, keys=2)

@@ -17,35 +17,69 @@ from rich.text import Text
 
 from tidepool.simulation.sizes import PAGE_BYTES
 
-WIDE = 10_000  # columns: of output that is not to a terminal, which wraps nothing
+WIDE = 10_000  # characters: of output that is not to a terminal, which wraps nothing
+GAP = 3  # characters between columns
+FOLDED = 12  # characters that a column of text may be folded to
+
+
+Cell = str | Text
 
 
 def print_table(
-    title: str, headers: Sequence[str], rows: Sequence[Sequence[str | Text]], left: int = 1
+    title: str,
+    headers: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    left: int = 1,
+    keys: int = 1,
 ) -> None:
-    """Print a table and an empty line; the first ``left`` columns are text, the others numbers."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for i, header in enumerate(headers):
-        if i < left:
-            table.add_column(Text(header), justify="left", overflow="fold")
-        else:
-            table.add_column(Text(header), justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+    """Print a table and an empty line; the first ``left`` columns are text, the others numbers.
+
+    On a terminal that is too narrow, columns of text are folded; columns of
+    numbers follow in further parts, each beginning with the first ``keys``
+    columns.
+    """
     terminal = sys.stdout.isatty()
-    width = max(Console().width, _least_width(headers, rows, left)) if terminal else WIDE
+    width = Console().width if terminal else WIDE
     text = io.StringIO()
     console = Console(file=text, width=width, force_terminal=terminal, highlight=False)
     if title:
         console.print(Text(title, style="bold"))
-    console.print(table)
-    click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n")
+    for chosen in _parts(headers, rows, left, keys, width):
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+        for i in chosen:
+            if i < left:
+                table.add_column(Text(headers[i]), justify="left", overflow="fold")
+            else:
+                table.add_column(Text(headers[i]), justify="right", no_wrap=True)
+        for row in rows:
+            cells = [row[i] for i in chosen]
+            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+        console.print(table)
+        console.print()
+    click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
 
 
-def _least_width(headers: Sequence[str], rows: Sequence[Sequence[str | Text]], left: int) -> int:
-    """Return the width below which numbers would be cut off; text may fold."""
-    columns = list(zip(headers, *rows, strict=True))[left:]
-    return sum(2 + max(len(str(cell)) for cell in column) for column in columns) + 12 * left
+def _parts(
+    headers: Sequence[str], rows: Sequence[Sequence[Cell]], left: int, keys: int, width: int
+) -> list[list[int]]:
+    """Return the columns of each part of a table, so that no number is cut off."""
+    columns = zip(headers, *rows, strict=True)
+    widths = [
+        max(len(line) for cell in column for line in str(cell).splitlines() or [""])
+        for column in columns
+    ]
+    repeated = list(range(keys))
+    first = max(left, keys)
+    folded = sum(min(w, FOLDED) if i < left else w for i, w in enumerate(widths[:first]))
+    parts = [list(range(first))]
+    used = start = folded + GAP * first
+    for i in range(first, len(headers)):
+        if used + widths[i] + GAP > width and used > start:
+            parts.append(repeated.copy())
+            used = start = sum(widths[k] + GAP for k in repeated)
+        parts[-1].append(i)
+        used += widths[i] + GAP
+    return parts
 
 
 def print_json(record: Mapping[str, Any]) -> None:
@@ -87,6 +121,12 @@ def count(number: float) -> str:
 def percent(ratio: float, decimals: int = 2) -> str:
     """Return a ratio in percent."""
     return f"{100 * ratio:.{decimals}f}%"
+
+
+def points(difference: float) -> str:
+    """Return a difference in percentage points, with its sign if it has one."""
+    text = f"{difference:+.2f}"
+    return "0.00" if text in ("+0.00", "-0.00") else text
 
 
 def megabytes(frames: int) -> str:

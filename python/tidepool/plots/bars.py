@@ -45,7 +45,7 @@ def bar_figure(bars: Sequence[Bar]) -> Figure:
             fontsize=style.SMALL,
         )
         axis.set_yticks(range(len(mine)), [bar.label for bar in mine])
-        axis.invert_yaxis()
+        axis.set_ylim(len(mine) - 0.4, -0.6)
         style.dress(axis, trace, "hit ratio (%)", "")
         axis.grid(False, axis="y")
         axis.set_xlim(0, 1.15 * max(bar.hit_ratio for bar in mine) or 1)

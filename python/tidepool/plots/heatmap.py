@@ -16,6 +16,7 @@ from tidepool.plots import style
 
 COLOURS = "PuOr"  # diverging, and safe for the colour-blind
 CELL = 0.175  # inches: height of a row
+USUAL = 90  # percent of the cells that the range of colours holds at least
 DARK = 0.6  # of the range: beyond, a cell's text is white
 
 
@@ -53,7 +54,7 @@ def heat_figure(maps: Sequence[HeatMap]) -> Figure:
     )
     for j, reference in enumerate(references):
         column = [heat for heat in maps if heat.reference == reference]
-        reach = max(1e-9, *(float(np.abs(heat.values).max()) for heat in column))
+        reach, clipped = _reach(np.concatenate([heat.values.ravel() for heat in column]))
         norm = CenteredNorm(0, reach)
         for heat in column:
             axes = grid[traces.index(heat.trace)][j]
@@ -64,6 +65,7 @@ def heat_figure(maps: Sequence[HeatMap]) -> Figure:
             location="bottom",
             shrink=0.7,
             aspect=35,
+            extend="both" if clipped else "neither",
             pad=0.02,
         )
         bar.set_label(
@@ -72,6 +74,19 @@ def heat_figure(maps: Sequence[HeatMap]) -> Figure:
         bar.ax.tick_params(labelsize=style.SMALL, length=2)
         bar.outline.set_visible(False)
     return figure
+
+
+def _reach(values: NDArray[np.float64]) -> tuple[float, bool]:
+    """Return the end of the colours' range, and whether values lie beyond it.
+
+    A few extremes (MRU, most of the time) are not to make all the others look
+    alike: they are shown in the last colour.
+    """
+    sizes = np.abs(values)
+    most, usual = float(sizes.max()), float(np.percentile(sizes, USUAL, method="higher"))
+    if most <= 2 * usual or usual == 0:
+        return max(most, 1e-9), False
+    return usual, True
 
 
 def _draw(axes: Axes, heat: HeatMap, norm: CenteredNorm, first: bool) -> AxesImage:

@@ -1,0 +1,57 @@
+"""Tables: parts, alignment, numbers as text."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from tidepool.cli.output import megabytes, percent, points, print_table
+
+HEADERS = ("policy", "1%", "2%", "5%")
+ROWS = (("clock", "11.11", "22.22", "55.55"), ("lru", "1.00", "2.00", "5.00"))
+
+
+def test_a_table_is_as_wide_as_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table("trace", HEADERS, ROWS)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        "trace",
+        "policy      1%      2%      5%",
+        "──────────────────────────────",
+        "clock    11.11   22.22   55.55",
+        "lru       1.00    2.00    5.00",
+        "",
+    ]
+
+
+def test_a_narrow_terminal_gets_it_in_parts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "28")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    print_table("trace", HEADERS, ROWS)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+    assert [line.split() for line in lines if line and "─" not in line] == [
+        ["trace"],
+        ["policy", "1%", "2%"],
+        ["clock", "11.11", "22.22"],
+        ["lru", "1.00", "2.00"],
+        ["policy", "5%"],
+        ["clock", "55.55"],
+        ["lru", "5.00"],
+    ]
+    assert max(map(len, lines)) <= 28
+
+
+def test_numbers() -> None:
+    assert [points(x) for x in (0, -0.001, 0.004, 1.234, -56.7)] == [
+        "0.00", "0.00", "0.00", "+1.23", "-56.70",
+    ]  # fmt: skip
+    assert percent(0.12345) == "12.35%" or percent(0.12345) == "12.34%"
+    assert [megabytes(n) for n in (1, 128, 200, 2**17, 2**31)] == [
+        "8 kB", "1 MB", "1.56 MB", "1 GB", "16 TB",
+    ]  # fmt: skip
