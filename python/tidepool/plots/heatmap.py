@@ -16,6 +16,7 @@ from tidepool.plots import style
 
 COLOURS = "PuOr"  # diverging, and safe for the colour-blind
 CELL = 0.175  # inches: height of a row
+WITHIN = 95  # percent of the differences are in the colours' range: no outlier pales the others
 DARK = 0.6  # of the range: beyond, a cell's text is white
 
 
@@ -53,7 +54,8 @@ def heat_figure(maps: Sequence[HeatMap]) -> Figure:
     )
     for j, reference in enumerate(references):
         column = [heat for heat in maps if heat.reference == reference]
-        reach = max(1e-9, *(float(np.abs(heat.values).max()) for heat in column))
+        differences = np.concatenate([np.abs(heat.values).ravel() for heat in column])
+        reach = max(1e-9, float(np.percentile(differences, WITHIN)))
         norm = CenteredNorm(0, reach)
         for heat in column:
             axes = grid[traces.index(heat.trace)][j]
@@ -65,6 +67,7 @@ def heat_figure(maps: Sequence[HeatMap]) -> Figure:
             shrink=0.7,
             aspect=35,
             pad=0.02,
+            extend="both" if differences.max() > reach else "neither",
         )
         bar.set_label(
             f"hit ratio minus that of {reference} (percentage points)", fontsize=style.SMALL
