@@ -111,4 +111,4 @@ def _command() -> str:
 
 
 if __name__ == "__main__":
-    run(demo, "tidepool.demo")
+    run(demo, "python -m tidepool.demo")
