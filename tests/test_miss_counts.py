@@ -23,7 +23,7 @@ from tidepool.simulation import Cell, Result, simulate
 from tidepool.traces.model import Chunk, Kind, Trace
 
 SIZES = (1, 10, 67, 190)
-LENGTH = 5000
+LENGTH = 3000
 
 Reference = tuple[int, int]  # page, flags
 

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from simulation import naive
 from simulation.generated import Event, EventTrace, PageTrace, looping, phases, traces, zipf
 from simulation.test_replay import run
-from tidepool import TidepoolError, parse_policy, policies
+from tidepool import PolicySpec, TidepoolError, parse_policy, policies
 from tidepool.simulation import Cell, simulate
 from tidepool.simulation.future import Future
 from tidepool.traces import Kind, Trace
+
+OPTS = (parse_policy("opt"), parse_policy("opt:bypass=on"))
 
 
 @given(trace=traces(), frames=st.integers(1, 8), warmup=st.integers(0, 20), bypass=st.booleans())
@@ -63,26 +65,30 @@ def test_no_choice_of_victims_misses_less(trace: EventTrace, frames: int, bypass
     assert result.misses == fewest_misses(tuple(trace.events), frames, bypass)
 
 
+def assert_never_beaten(trace: Trace, frames: int) -> None:
+    """Demand paging has to admit what it misses.
+
+    A policy that refuses pages (keep does) is not bound to that, and may
+    miss less than the best that is: it is measured against OPT with bypass.
+    """
+    online = [PolicySpec(policy) for policy in policies()]
+    cells = [Cell(spec, frames) for spec in (*OPTS, *online)]
+    opt, bypass, *results = simulate([(trace, cells)], workers=1)
+    assert bypass.misses <= opt.misses
+    for result in results:
+        best = bypass if result.refused else opt
+        assert best.misses <= result.misses, result.policy
+
+
 @given(trace=traces(), frames=st.integers(1, 10))
 def test_no_policy_misses_less(trace: EventTrace, frames: int) -> None:
-    opt, bypass = (run(trace, name, frames).misses for name in ("opt", "opt:bypass=on"))
-    assert bypass <= opt
-    for policy in policies():
-        result = run(trace, policy.name, frames)
-        # one that refuses pages (keep) is to be compared with an OPT that may
-        assert (bypass if result.refused else opt) <= result.misses
+    assert_never_beaten(trace, frames)
 
 
 @pytest.mark.parametrize("trace", [zipf(300, 8000), phases(300, 8000), looping(300, 8000)])
 @pytest.mark.parametrize("frames", [3, 30, 150, 299])
 def test_longer_traces(trace: Trace, frames: int) -> None:
-    cells = [Cell(parse_policy(name), frames) for name in ("opt", "opt:bypass=on")]
-    opt, bypass = simulate([(trace, cells)], workers=1)
-    assert bypass.misses <= opt.misses
-    for policy in policies():
-        result = run(trace, policy.name, frames)
-        # one that refuses pages (keep) is to be compared with an OPT that may
-        assert (bypass if result.refused else opt).misses <= result.misses
+    assert_never_beaten(trace, frames)
 
 
 def test_forgotten_pages_make_way_first() -> None:

@@ -35,9 +35,14 @@ def _tell(message: str, hint: str | None = None) -> None:
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the command and exit: 0 success, 1 bad input, 2 bad usage, 130 interrupted."""
+    """Run the tidepool command and exit; without arguments it shows its help."""
+    run(tidepool, "tidepool", (sys.argv[1:] if args is None else args) or ["--help"])
+
+
+def run(command: click.Command, name: str, args: list[str] | None = None) -> None:
+    """Run a command and exit: 0 success, 1 bad input, 2 bad usage, 130 interrupted."""
     try:
-        status = tidepool.main(args=args, prog_name="tidepool", standalone_mode=False)
+        status = command.main(args=args, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
     except click.UsageError as error:
