@@ -1,0 +1,52 @@
+"""The guide's commands and its notebook are run as they stand."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from cli import files
+from cli.conftest import Call, busy_events
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "simulator.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", GUIDE, re.M | re.S)
+
+
+COMMANDS = [line for block in blocks("sh") for line in block.splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files.write_csv(tmp_path / "orders.csv", busy_events())
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_guide_has_commands() -> None:
+    assert len(COMMANDS) > 15
+    assert all(line.startswith("tidepool ") for line in COMMANDS)
+
+
+@pytest.mark.parametrize("line", [line for line in COMMANDS if "--scheduler" not in line])
+def test_command(call: Call, line: str) -> None:
+    out = call(shlex.split(line)[1:])
+    assert (out.status, out.err) == (0, "")
+    assert out.out
+    for picture in re.findall(r"--plot (\S+)", line):
+        assert Path(picture).stat().st_size > 1000
+
+
+def test_notebook(capsys: pytest.CaptureFixture[str]) -> None:
+    files.install()
+    names: dict[str, object] = {}
+    for block in blocks("python"):
+        exec(compile(block, "docs/simulator.md", "exec"), names)
+    out = capsys.readouterr().out
+    assert "clock " in out and "opt " in out
+    assert Path("orders.svg").read_text().startswith("<?xml")
+    assert "\nT1: 4 | T2: 2 1 | B1: 3 | B2: | p=1\n" in out
