@@ -225,7 +225,9 @@ lirs_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 uint32_t
 tp_lirs_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	return tp_coldest_lists(pool, cursor, (const uint8_t[]) {Q, LIR}, 2);
+	static const uint8_t order[] = {Q, LIR};
+
+	return tp_coldest_lists(pool, cursor, order, 2);
 }
 
 int
@@ -285,8 +287,8 @@ const tp_param tp_lirs_params[] = {
 	/*
 	 * On the authors' traces cs, gli, multi1, multi2 and sprite, misses
 	 * against an unbounded S: with 2 between -0.9 % and +2.9 % at 100 to 400
-	 * frames, none more than 0.01 % more from 500 frames on; with 1 up to
-	 * +10 %, with 4 up to +1.3 %.
+	 * frames, none more than 0.01 % more from 500 frames on; with 1 up to +10
+	 * %, with 4 up to +1.3 %.
 	 */
 	[PARAM_GHOSTS] = {
 		.name = "ghosts", .type = TP_PARAM_FRACTION,

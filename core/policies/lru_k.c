@@ -387,8 +387,8 @@ lru_k_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
 	if (cursor->stage == 0)
 	{
-		uint32_t	frame = tp_coldest_lists(pool, cursor,
-											 (const uint8_t[]) {INFINITE}, 1);
+		static const uint8_t order[] = {INFINITE};
+		uint32_t	frame = tp_coldest_lists(pool, cursor, order, 1);
 
 		if (frame != TP_NONE)
 			return frame;
@@ -446,9 +446,9 @@ static const tp_param lru_k_params[] = {
 	},
 
 	/*
-	 * On the traces cs, gli, multi1, multi2 and sprite of the authors of LIRS,
-	 * 100 to 1,500 frames, misses against unbounded history: with 1 between
-	 * -22 % and +14 %, 1.8 % fewer on average; with 0 up to +255 %.
+	 * On the traces cs, gli, multi1, multi2 and sprite of the authors of
+	 * LIRS, 100 to 1,500 frames, misses against unbounded history: with 1
+	 * between -22 % and +14 %, 1.8 % fewer on average; with 0 up to +255 %.
 	 */
 	[PARAM_HISTORY] = {
 		.name = "history", .type = TP_PARAM_FRACTION,
