@@ -121,7 +121,7 @@ def main() -> None:
     with Future() as future:
         for part in parts:
             future.feed(part)
-        next_use = np.concatenate([uses for _, uses in future.of(iter(parts))])
+        next_use = np.array(future.next_use(0, args.references))
     frames = round(args.pages * args.share)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
