@@ -14,6 +14,7 @@ import pytest
 from cli.conftest import Call
 from simulation.generated import zipf
 from tidepool import parse_policy, policies
+from tidepool.cli import compare as command
 from tidepool.cli.comparison import Comparison
 from tidepool.simulation import Cell, simulate
 
@@ -72,6 +73,13 @@ def test_baseline_and_opt_are_always_there(ok: Call, folder: Path) -> None:
     assert {r["baseline"] for r in out.records} == {"clock:max_usage=1"}
     out = ok(args, "--policy opt --baseline opt")
     assert [r["policy"] for r in out.records] == ["opt"]
+
+
+def test_the_last_seeds_there_are(ok: Call, folder: Path) -> None:
+    dice = replace(parse_policy("lru"), policy=replace(parse_policy("lru").policy, randomized=True))
+    cells = command._cells([dice], [5], 2**64 - 1, 3)
+    assert [cell.seed for cell in cells] == [2**64 - 1, 0, 1]
+    ok(f"compare {folder}/loop.csv --frames 9 --seed {2**64 - 1} --seeds 2")
 
 
 def test_csv(ok: Call, folder: Path) -> None:

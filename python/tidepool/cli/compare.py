@@ -144,7 +144,7 @@ def compare(
 def _cells(specs: Sequence[PolicySpec], sizes: Sequence[int], seed: int, seeds: int) -> list[Cell]:
     """Return the replays to make, each once: with several seeds if the policy is randomized."""
     cells = [
-        Cell(spec, size, seed + i)
+        Cell(spec, size, (seed + i) % 2**64)
         for spec in specs
         for size in sizes
         for i in range(seeds if spec.policy.randomized else 1)

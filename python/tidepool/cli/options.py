@@ -125,7 +125,7 @@ def parse_number(least: int) -> Callable[[str], int]:
     """Return a parser of whole numbers from ``least`` on that fit into 64 bits."""
 
     def parse(text: str) -> int:
-        if not re.fullmatch(r"[0-9]+", text) or not least <= int(text) < 2**64:
+        if not re.fullmatch(r"[0-9]{1,20}", text) or not least <= int(text) < 2**64:
             raise TidepoolError(
                 f'invalid number "{text}"', f"Use a whole number, at least {least}."
             )
@@ -150,7 +150,7 @@ def parse_rate(text: str) -> float:
 def parse_resize(text: str) -> Resize:
     """Return what REFERENCE:SIZE is."""
     reference, colon, size = text.partition(":")
-    if not colon or not re.fullmatch(r"[0-9]+", reference):
+    if not colon or not re.fullmatch(r"[0-9]{1,18}", reference):
         raise TidepoolError(
             f'invalid resize "{text}"',
             "Write it as REFERENCE:SIZE, as in 50000:2000 or 50000:64MB.",
