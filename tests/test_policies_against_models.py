@@ -23,9 +23,9 @@ PAGES = 20
 # Parameters beside the defaults that the models are run with.
 VARIANTS: dict[str, list[str]] = {
     "clock": ["max_usage=1", "max_usage=2,initial=0"],
-    "lru_k": ["k=1", "k=3", "crp=3", "k=2,crp=2,history=0.5"],
-    "lirs": ["hir=0.3,ghosts=1", "hir=0.1,ghosts=0.5"],
-    "lirs2": ["hir=0.3,ghosts=1"],
+    "lru_k": ["k=1", "k=3", "crp=3", "k=2,crp=2,history=0.5", "k=3,crp=1,history=2", "history=0"],
+    "lirs": ["hir=0.3,ghosts=1", "hir=0.1,ghosts=0.5", "ghosts=0"],
+    "lirs2": ["hir=0.3,ghosts=1", "hir=0.5,ghosts=4"],
 }
 
 SPECS = [
