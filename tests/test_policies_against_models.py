@@ -50,9 +50,9 @@ VARIANTS: dict[str, list[str]] = {
     "hyperbolic": ["sample=3"],
     "lean_evict": ["cooling=0.5"],
     "w_tinylfu": ["window=0.3,protected=0.5"],
-    "lirs": ["hir=0.3,ghosts=1", "hir=0.1,ghosts=0.5"],
-    "lirs2": ["hir=0.3,ghosts=1"],
-    "lru_k": ["k=1", "k=3", "crp=3", "k=2,crp=2,history=0.5"],
+    "lru_k": ["k=1", "k=3", "crp=3", "k=2,crp=2,history=0.5", "k=3,crp=1,history=2", "history=0"],
+    "lirs": ["hir=0.3,ghosts=1", "hir=0.1,ghosts=0.5", "ghosts=0"],
+    "lirs2": ["hir=0.3,ghosts=1", "hir=0.5,ghosts=4"],
 }
 
 SPECS = [

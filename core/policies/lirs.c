@@ -36,16 +36,19 @@
  * tail; if LIR is empty it is above all stamps.  A page is in S if its stamp
  * is above the bottom.
  *	  c frames: Lhirs = floor(hir * c), at least 2, at most c; Llirs =
- * c - Lhirs; at most floor(ghosts * c) ghosts.
+ * c - Lhirs, shown as a field; at most floor(ghosts * c) ghosts.
  *	  settle: while |LIR| > Llirs, LIR's tail goes to Q's head, stamp
- * unchanged; then, while the ghosts' tail is not in S, it is dropped.
+ * unchanged; then, while the ghosts' tail is not in S, it is dropped.  (A
+ * ghost that is not in S any more but was evicted later than one that is
+ * stays on the list, and counts, until that one has gone.)
  *	  hit: nothing if the page has the clock's value as its stamp.  Else note
  * whether it is in S, raise the clock by 1 and stamp the page.  A LIR page,
  * and a page of Q that was in S, goes to LIR's head; a page of Q that was not,
  * to Q's head.  Settle.
  *	  victim: the first usable page from Q's tail, else from LIR's tail.
- *	  evict: take it off its list.  If it is (still) in S, it leaves a ghost;
- * if all slots are in use, the ghosts' tail is dropped for it.  Settle.
+ *	  evict: take it off its list.  If it is (still) in S and ghosts > 0, it
+ * leaves a ghost; if all slots are in use, the ghosts' tail is dropped for
+ * it.  Settle.
  *	  admit: raise the clock by 1, stamp the page.  If it has a ghost, note
  * whether that is in S and drop it.  If |LIR| < Llirs, or if the ghost was in
  * S and the reference promotes: to LIR's head.  Else: to Q's head.  Drop
@@ -175,12 +178,11 @@ lirs_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 
 	(void) access;
 	tp_list_remove(pool, frame);
-	if (in_stack(pool, stamp))
+	if (in_stack(pool, stamp) && pool->ghosts_per_frame > 0)
 	{
 		if (tp_ghosts_full(pool))
 			tp_lirs_trim_ghosts(pool, pool->header->ghost_count - 1);
-		if (!tp_ghosts_full(pool))
-			pool->ghosts[tp_ghost_push(pool, HIR, frame)].value = stamp;
+		pool->ghosts[tp_ghost_push(pool, HIR, frame)].value = stamp;
 	}
 	settle(pool);
 }

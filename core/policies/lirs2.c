@@ -46,7 +46,7 @@
  * lowest before of all LIR pages; above all stamps if there are none.  A page
  * is due if before > bottom and before < last.
  *	  c frames: Lhirs = floor(hir * c), at least 2, at most c; Llirs =
- * c - Lhirs; at most floor(ghosts * c) ghosts.
+ * c - Lhirs, shown as a field; at most floor(ghosts * c) ghosts.
  *	  settle: while |LIR| > Llirs, the LIR page with the lowest before goes to
  * Q's head, stamps unchanged; then, while the last of the ghosts' tail is not
  * above the bottom, that ghost is dropped.
@@ -56,8 +56,8 @@
  * not, to Q's head.  Settle.
  *	  victim: the first usable page from Q's tail, else from LIR's tail.
  *	  evict: take it off its list.  If its last is above the bottom (as it is
- * now), it leaves a ghost; if all slots are in use, the ghosts' tail is
- * dropped for it.  Settle.
+ * now) and ghosts > 0, it leaves a ghost; if all slots are in use, the
+ * ghosts' tail is dropped for it.  Settle.
  *	  admit: raise the clock by 1.  If the page has a ghost whose last is
  * above the bottom and the reference promotes: note whether the ghost is due;
  * before = the ghost's last, last = clock.  Else: not due, before = last =
@@ -261,12 +261,11 @@ lirs2_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 
 	(void) access;
 	take(pool, frame);
-	if (in_stack(pool, page.last))
+	if (in_stack(pool, page.last) && pool->ghosts_per_frame > 0)
 	{
 		if (tp_ghosts_full(pool))
 			tp_lirs_trim_ghosts(pool, pool->header->ghost_count - 1);
-		if (!tp_ghosts_full(pool))
-			write_ghost(&pool->ghosts[tp_ghost_push(pool, HIR, frame)], page);
+		write_ghost(&pool->ghosts[tp_ghost_push(pool, HIR, frame)], page);
 	}
 	settle(pool);
 }

@@ -40,8 +40,8 @@
  * first, the first that is eligible, or if none is the first.  The choice is
  * the first that applies: infinite's if eligible; finite's if eligible;
  * infinite's; finite's.
- *	  evict: take it off its list; it leaves a ghost, unless K = 1; if all
- * slots are in use, the tail of history is dropped for it.
+ *	  evict: take it off its list; it leaves a ghost, unless K = 1 or history
+ * = 0; if all slots are in use, the tail of history is dropped for it.
  *	  admit: raise the clock by 1 to t.  If the page has a ghost and the
  * reference promotes: HIST(i) = the ghost's HIST(i-1), count = the ghost's + 1,
  * at most K.  Else count = 1.  Drop the ghost, if any.  HIST(1) = LAST = t.  To
@@ -63,6 +63,7 @@
  * 65,535; what is more counts as that.
  */
 #include "heap.h"
+#include "lru_k_history.h"
 
 enum
 {
@@ -82,9 +83,6 @@ enum
 	PARAM_HISTORY
 };
 
-#define K_MAX 3
-#define HIST1_MAX ((UINT64_C(1) << 48) - 1)
-#define RUN_MAX ((UINT64_C(1) << 16) - 1)
 #define ELIGIBLE_LOOKS 32		/* pages of finite to look at for a victim */
 
 typedef struct lru_k_state
@@ -98,61 +96,32 @@ typedef struct lru_k_state
 typedef struct lru_k_frame
 {
 	heap_link	link;			/* of the heap of finite pages by HIST(K) */
-	uint32_t	gap[K_MAX - 1]; /* HIST(i+1) - HIST(i+2), or 0 */
-	uint64_t	hist1:48;		/* HIST(1) */
-	uint64_t	run:16;			/* LAST - HIST(1) */
+	lru_k_history history;
 } lru_k_frame;
 
-static lru_k_frame *
-page_of(const tp_pool *pool, uint32_t frame)
+static lru_k_history *
+history_of(const tp_pool *pool, uint32_t frame)
 {
-	return tp_extra(pool, frame);
-}
-
-static uint64_t
-last_of(const lru_k_frame *page)
-{
-	return page->hist1 + page->run;
-}
-
-static uint64_t
-hist_k(const tp_pool *pool, const lru_k_frame *page)
-{
-	uint64_t	time = page->hist1;
-
-	for (uint32_t i = 0; i + 1 < tp_state(pool, lru_k_state)->k; i++)
-		time -= page->gap[i];
-	return time;
+	return &((lru_k_frame *) tp_extra(pool, frame))->history;
 }
 
 static bool
 comes_first(const tp_pool *pool, uint32_t a, uint32_t b)
 {
-	const lru_k_frame *x = page_of(pool, a);
-	const lru_k_frame *y = page_of(pool, b);
-	uint64_t	hist_x = hist_k(pool, x);
-	uint64_t	hist_y = hist_k(pool, y);
+	uint32_t	k = tp_state(pool, lru_k_state)->k;
+	const lru_k_history *x = history_of(pool, a);
+	const lru_k_history *y = history_of(pool, b);
+	uint64_t	hist_x = history_time(x, k);
+	uint64_t	hist_y = history_time(y, k);
 
-	return hist_x != hist_y ? hist_x < hist_y : last_of(x) < last_of(y);
+	return hist_x != hist_y ? hist_x < hist_y :
+		history_last(x) < history_last(y);
 }
 
 static uint32_t
 finite_count(const tp_pool *pool)
 {
 	return tp_list_of(pool, FINITE)->count;
-}
-
-/* A reference at time t, when the one before it was at time previous. */
-static void
-shift_history(lru_k_frame *page, uint64_t t, uint64_t previous)
-{
-	uint64_t	gap = t - previous;
-
-	for (unsigned i = K_MAX - 2; i > 0; i--)
-		page->gap[i] = page->gap[i - 1];
-	page->gap[0] = gap < UINT32_MAX ? (uint32_t) gap : UINT32_MAX;
-	page->hist1 = t & HIST1_MAX;
-	page->run = 0;
 }
 
 /* A page that is on no list goes where its count says. */
@@ -193,20 +162,19 @@ static void
 lru_k_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	lru_k_state *state = tp_state(pool, lru_k_state);
-	lru_k_frame *page = page_of(pool, frame);
+	lru_k_history *page = history_of(pool, frame);
 	tp_node    *node = &pool->nodes[frame];
 	uint64_t	t = ++state->clock;
-	uint64_t	run = t - page->hist1;
 
 	(void) access;
-	if (t - last_of(page) > state->crp)
+	if (t - history_last(page) <= state->crp)
+		history_repeat(page, t);
+	else
 	{
-		shift_history(page, t, last_of(page));
+		history_add(page, t);
 		if (node->count < state->k)
 			node->count++;
 	}
-	else
-		page->run = run < RUN_MAX ? run & RUN_MAX : RUN_MAX;
 	if (node->list == FINITE)
 		heap_raised(pool, finite_count(pool), frame, comes_first);
 	else
@@ -221,7 +189,8 @@ is_eligible(const tp_pool *pool, uint32_t frame)
 {
 	const lru_k_state *state = tp_state(pool, lru_k_state);
 
-	return state->clock + 1 - last_of(page_of(pool, frame)) > state->crp;
+	return state->clock + 1 - history_last(history_of(pool, frame)) >
+		state->crp;
 }
 
 /*
@@ -280,46 +249,24 @@ lru_k_trim_ghosts(const tp_pool *pool, uint32_t limit)
 		tp_ghost_drop_tail(pool, HISTORY);
 }
 
-/* A ghost: gap[0] and HIST(1) in value and small[0..1], count in small[2]. */
-static void
-write_ghost(tp_ghost *ghost, const lru_k_frame *page, uint8_t count)
-{
-	ghost->value = (uint64_t) page->gap[0] << 32 | (uint32_t) page->hist1;
-	ghost->small[0] = (uint8_t) (page->hist1 >> 32);
-	ghost->small[1] = (uint8_t) (page->hist1 >> 40);
-	ghost->small[2] = count;
-}
-
-/* The history of a page that is referenced again at time t. */
-static void
-restore_history(lru_k_frame *page, const tp_ghost *ghost, uint64_t t)
-{
-	uint64_t	hist1 = (uint64_t) ghost->small[1] << 40 |
-		(uint64_t) ghost->small[0] << 32 | (uint32_t) ghost->value;
-
-	page->gap[0] = (uint32_t) (ghost->value >> 32);
-	shift_history(page, t, hist1);
-}
-
 static void
 lru_k_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	lru_k_state *state = tp_state(pool, lru_k_state);
-	lru_k_frame *page = page_of(pool, frame);
-	uint32_t	slot = tp_ghost_of_node(pool, frame);
+	lru_k_history *page = history_of(pool, frame);
+	uint32_t	ghost = tp_ghost_of_node(pool, frame);
 	uint64_t	t = ++state->clock;
 	uint8_t		known = 0;
 
-	page->gap[0] = 0;
-	if (slot != TP_NONE && tp_promotes(access))
+	if (ghost != TP_NONE && tp_promotes(access))
 	{
-		known = pool->ghosts[slot].small[2];
-		restore_history(page, &pool->ghosts[slot], t);
+		known = history_read(page, &pool->ghosts[ghost]);
+		history_add(page, t);
 	}
 	else
-		shift_history(page, t, t);
-	if (slot != TP_NONE)
-		tp_ghost_remove(pool, slot);
+		history_begin(page, t);
+	if (ghost != TP_NONE)
+		tp_ghost_remove(pool, ghost);
 	pool->nodes[frame].count = known < state->k ? (uint8_t) (known + 1) : known;
 	enter(pool, frame);
 	lru_k_trim_ghosts(pool, state->history_limit);
@@ -330,11 +277,13 @@ lru_k_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	(void) access;
 	take(pool, frame);
-	if (tp_ghosts_full(pool))
-		lru_k_trim_ghosts(pool, pool->header->ghost_count - 1);
-	if (!tp_ghosts_full(pool))
-		write_ghost(&pool->ghosts[tp_ghost_push(pool, HISTORY, frame)],
-					page_of(pool, frame), pool->nodes[frame].count);
+	if (pool->ghosts_per_frame > 0)
+	{
+		if (tp_ghosts_full(pool))
+			lru_k_trim_ghosts(pool, pool->header->ghost_count - 1);
+		history_write(&pool->ghosts[tp_ghost_push(pool, HISTORY, frame)],
+					  history_of(pool, frame), pool->nodes[frame].count);
+	}
 	pool->nodes[frame].count = 0;
 }
 
@@ -373,8 +322,9 @@ lru_k_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
-	uint64_t	age = tp_state(pool, lru_k_state)->clock -
-		hist_k(pool, page_of(pool, frame));
+	const lru_k_state *state = tp_state(pool, lru_k_state);
+	uint64_t	age = state->clock -
+		history_time(history_of(pool, frame), state->k);
 	uint32_t	digits = age == 0 ? 0 : 64 - (uint32_t) __builtin_clzll(age);
 
 	if (pool->nodes[frame].list == INFINITE)
@@ -416,7 +366,7 @@ lru_k_check(const tp_pool *pool, tp_report report, void *arg)
 						 "reference count outside 1 .. K", frame, report, arg);
 		bad += tp_expect((node->list == FINITE) == (node->count == state->k),
 						 "page on the wrong list", frame, report, arg);
-		bad += tp_expect(last_of(page_of(pool, frame)) <= state->clock,
+		bad += tp_expect(history_last(history_of(pool, frame)) <= state->clock,
 						 "reference from the future", frame, report, arg);
 	}
 

@@ -98,6 +98,8 @@ class LIRS(Model):
     def on_evict(self, frame: int, flags: int) -> None:
         page = self.page[frame]
         self.take_out(page)
+        if self.ghosts_per_frame == 0:
+            self.remove_all(page)
         if page in self.stack:
             self.trim_ghosts(self.c * self.ghosts_per_frame)  # there is one slot more
             self.ghosts.insert(0, page)

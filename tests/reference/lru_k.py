@@ -80,7 +80,7 @@ class LRUK(Model):
     def on_evict(self, frame: int, flags: int) -> None:
         page = self.page[frame]
         self.forget_page(page)
-        if self.k == 1:
+        if self.k == 1 or self.ghosts_per_frame == 0:
             del self.history[page]
             return
         self.trim_ghosts(self.c * self.ghosts_per_frame)  # there is one slot more

@@ -124,7 +124,8 @@ tp_list_is_ring(const tp_policy *policy, unsigned list)
 
 /*
  * The resident frames of several linked lists, tail to head, list after list
- * in the order given.  One call yields one frame; TP_NONE at the end.
+ * in the order given.  One call yields one frame; TP_NONE at the end.  Whoever
+ * continues the walk with tp_coldest_bands must reset cursor->position to 0.
  */
 uint32_t	tp_coldest_lists(const tp_pool *pool, tp_cursor *cursor,
 							 const uint8_t *order, uint32_t count);
