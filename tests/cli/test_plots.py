@@ -151,6 +151,15 @@ def test_heat_maps_share_their_range_and_print_their_values() -> None:
     ]
 
 
+def test_an_outlier_does_not_pale_a_heat_map() -> None:
+    values = np.ones((10, 5))
+    values[3, 2] = -50
+    heat = HeatMap("t", "clock", tuple("abcdefghij"), ("1%",) * 5, values)
+    axes, _ = heat_figure([heat]).axes
+    assert axes.images[0].norm.vmax == 1
+    assert "−50" in [text.get_text() for text in axes.texts]  # noqa: RUF001
+
+
 def test_heat_map_of_nothing_but_equals() -> None:
     heat = HeatMap("t", "clock", ("clock",), ("1%",), np.zeros((1, 1)))
     (axes, _) = heat_figure([heat]).axes

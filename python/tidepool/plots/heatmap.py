@@ -55,7 +55,7 @@ def heat_figure(maps: Sequence[HeatMap]) -> Figure:
     for j, reference in enumerate(references):
         column = [heat for heat in maps if heat.reference == reference]
         differences = np.concatenate([np.abs(heat.values).ravel() for heat in column])
-        reach = max(1e-9, float(np.percentile(differences, WITHIN)))
+        reach = max(1e-9, float(np.percentile(differences, WITHIN, method="higher")))
         norm = CenteredNorm(0, reach)
         for heat in column:
             axes = grid[traces.index(heat.trace)][j]
