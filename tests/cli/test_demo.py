@@ -11,13 +11,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from cli.interrupts import heed_interrupts
+
 SHORT = ["--length", "200000"]
 
 
 def start(*args: object) -> subprocess.Popen[str]:
     streams: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     command = [sys.executable, "-m", "tidepool.demo", *map(str, args)]
-    return subprocess.Popen(command, env=os.environ | {"COLUMNS": "100"}, **streams)
+    environment = os.environ | {"COLUMNS": "100"}
+    return subprocess.Popen(command, env=environment, preexec_fn=heed_interrupts, **streams)
 
 
 def finish(*args: object) -> tuple[int, str, str]:
