@@ -153,6 +153,13 @@ sink_expired(const tp_pool *pool)
 			tp_list_move_head(pool, list - 1, frame);
 			*entered(pool, frame) = state->time;
 			frame = tail_of(pool, list);
+
+			/* the one after it will be looked at when this one has gone */
+			if (frame != TP_NONE && pool->nodes[frame].prev != TP_NONE)
+			{
+				__builtin_prefetch(&pool->nodes[pool->nodes[frame].prev]);
+				__builtin_prefetch(entered(pool, pool->nodes[frame].prev));
+			}
 		}
 		if (frame != TP_NONE && *entered(pool, frame) < oldest)
 			oldest = *entered(pool, frame);
