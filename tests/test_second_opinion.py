@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tidepool import parse_policy
-from tidepool.traces.generators import HotCold, Shifting, Zipf
+from tidepool.traces.generators import Shifting, Zipf
 
 pytest.importorskip("libcachesim")
 ROOT = Path(__file__).parents[1]
@@ -22,7 +22,7 @@ opinion: Any = importlib.import_module("second_opinion")
 PAIRS = {pair.ours: pair for pair in opinion.PAIRS}
 SMALL = (
     Zipf(pages=700, length=15_000, alpha=0.8, seed=3),
-    HotCold(pages=900, length=15_000, seed=3),
+    Shifting(pages=900, length=15_000, working_set=100, phase=1_000, seed=3),
 )
 
 
