@@ -117,6 +117,9 @@ typedef struct tp_pool
 	uint32_t	extra_stride;	/* bytes, at least the policy's extra_size,
 								 * multiple of 8 */
 	uint32_t	ghosts_per_frame;	/* ghost slots that come with a frame */
+	const struct tp_scans *scans;	/* the running scans (scan.h), for the
+									 * policies that ask them; NULL: none are
+									 * known */
 	uint32_t	spare_ghost;	/* one more slot of the pool's own, so that an
 								 * eviction can leave a ghost before the
 								 * admission that follows removes one */

@@ -1,0 +1,234 @@
+/*
+ * scan.h
+ *	  The scan registry: what the running scans will read next.
+ *
+ * A scan says once what it will read, and then how far it has come.  From
+ * that the registry tells, for any page, in how many microseconds a scan will
+ * want it:
+ *
+ *	    handle = tp_scan_begin(scans, &spec, now);
+ *	    ... for each block read: tp_scan_advance(scans, handle, block, now);
+ *	    tp_scan_end(scans, handle);
+ *
+ *	    wait = tp_scan_next_access(scans, page, now);       TP_NEVER: by none
+ *
+ * Source: T. Khalaji, X. Guo, T. Vanderkooy, K. Daudjee: predictive buffer
+ * management by sampling, PVLDB 2025; T. Vanderkooy, thesis, University of
+ * Waterloo, 2023.  The idea of asking the scans: M. Switakowski, P. Boncz,
+ * M. Zukowski: From cooperative scans to predictive buffer management, PVLDB
+ * 5 (12), 2012.
+ *
+ * Where this differs from the papers:
+ *	1. Nothing is kept per block or block group of a relation.  A page's
+ *	   estimate is computed from the scans of its relation when it is asked
+ *	   for, so a scan begins in O(1) whatever it will read, and all memory is
+ *	   taken beforehand.  (A bitmap scan brings its bitmap: 512 bytes at most.)
+ *	2. Positions are blocks, not block groups: a page is behind its scan the
+ *	   moment it has been read.  A bitmap scan's are blocks within the block
+ *	   groups that are set.
+ *	3. A scan that has not advanced for long counts as gone until it does
+ *	   (TP_SCAN_PATIENCE), so that one that stalls or vanishes protects no
+ *	   pages; its place is taken when places are short.
+ *
+ * MEMORY.  One block of fixed size, of indexes and numbers, never pointers:
+ *
+ *	  header | relations[2 * scans, a power of two] | lanes[scans]
+ *	         | scans[scans * TP_SCAN_LANES] | bitmaps[bitmaps]
+ *
+ * Scans of one relation stand side by side, eight to a tp_scan_lanes, whose
+ * arrays the compiler turns into vector instructions; further ones are linked.
+ * A relation is found by hashing to one of TP_SCAN_PROBES neighbouring places.
+ * tp_scans is one process's view of it, as tp_pool is of a pool.
+ *
+ * LOCKING.  The core takes no locks.
+ *	  tp_scan_begin, tp_scan_end, tp_scan_end_owner: the caller holds the
+ *	    registry's lock exclusively.
+ *	  tp_scan_advance: by the scan's owner alone, without any lock.  It writes
+ *	    the scan's own lane and record, nothing else but header->pace.
+ *	  tp_scan_next_access: by anyone, without any lock, beside all others.  It
+ *	    may read a scan that is half entered, half gone, or another relation's
+ *	    by now.  All it takes from there are numbers and indexes that are
+ *	    valid at every moment, and its walk is bounded, so the worst that
+ *	    comes of it is one wrong estimate.
+ *
+ * COSTS (measured by bench/prediction_cost.py): an estimate reads one or two
+ * cache lines, and one tp_scan_lanes per eight scans of the relation; a scan
+ * without neighbours takes 700 bytes.
+ */
+#ifndef TIDEPOOL_SCAN_H
+#define TIDEPOOL_SCAN_H
+
+#include "tidepool/page.h"
+
+#define TP_BLOCK_GROUP		128 /* blocks: 1 MiB of 8 KiB pages */
+#define TP_SCAN_LANES		8	/* scans of one relation that stand together */
+#define TP_SCAN_PROBES		8	/* places where a relation may be found */
+#define TP_BITMAP_GROUPS	4096	/* bits of a bitmap */
+#define TP_SCAN_PATIENCE	1000000 /* microseconds without progress after
+									 * which a scan counts as gone, at least;
+									 * slow scans have longer, see scan.c */
+
+/* "No scan is going to read it." */
+#define TP_NEVER __builtin_inf()
+
+/*
+ * The block groups that a bitmap scan will read.  A group is 2^shift blocks:
+ * TP_BLOCK_GROUP of them, more in relations of more than TP_BITMAP_GROUPS
+ * groups of that size.
+ */
+typedef struct tp_bitmap
+{
+	uint32_t	shift;
+	uint32_t	groups;			/* that are set */
+	uint64_t	words[TP_BITMAP_GROUPS / 64];
+	uint16_t	rank[TP_BITMAP_GROUPS / 64];	/* groups set before the word;
+												 * tp_scan_begin fills it in */
+} tp_bitmap;
+
+/* What a scan will read. */
+typedef struct tp_scan_spec
+{
+	uint64_t	relation;		/* relation and fork, as in tp_page */
+	uint32_t	first;			/* the block it begins with */
+	uint32_t	count;			/* blocks that it will read */
+	uint32_t	size;			/* blocks of the relation: from the last the
+								 * scan goes on to block 0 (a backward one
+								 * from 0 to the last).  0: it never wraps */
+	bool		backward;		/* from first downwards */
+	const tp_bitmap *bitmap;	/* of a bitmap scan, which goes upwards; then
+								 * first, count, size, backward say nothing */
+	double		speed;			/* blocks per second that are expected, 0 if
+								 * unknown: as the scans before it */
+	uint32_t	owner;			/* who runs it: see tp_scan_end_owner */
+} tp_scan_spec;
+
+/*
+ * Scans of one relation: what an estimate reads.  A lane with no scan, and
+ * that of a bitmap scan, has length 0.
+ */
+typedef struct tp_scan_lanes
+{
+	_Alignas(4 * TP_SCAN_LANES) uint32_t first[TP_SCAN_LANES];
+	uint32_t	length[TP_SCAN_LANES];	/* blocks to read in all */
+	uint32_t	size[TP_SCAN_LANES];	/* of the relation, 0: no wrap */
+	uint32_t	backward[TP_SCAN_LANES];	/* 0, or UINT32_MAX if backward */
+	uint32_t	done[TP_SCAN_LANES];	/* blocks that are behind the scan */
+	uint32_t	until[TP_SCAN_LANES];	/* tick when it counts as gone */
+	float		pace[TP_SCAN_LANES];	/* microseconds a block */
+	uint32_t	next;			/* more scans of the relation, or TP_NONE */
+	uint8_t		used;			/* a bit per lane: there is a scan */
+	uint8_t		bitmaps;		/* a bit per lane: it is a bitmap scan */
+} tp_scan_lanes;
+
+/* The rest of a scan, which estimates do not need. */
+typedef struct tp_scan
+{
+	uint64_t	measured_at;	/* when its speed was last measured */
+	uint32_t	measured_done;	/* how far it had come then */
+	uint32_t	length;			/* blocks to read in all */
+	uint32_t	generation;		/* changes when the scan ends */
+	uint32_t	relation;		/* index in relations */
+	uint32_t	owner;
+	uint32_t	bitmap;			/* index in bitmaps, or TP_NONE */
+} tp_scan;
+
+/* A relation that is being scanned. */
+typedef struct tp_scan_relation
+{
+	uint64_t	relation;
+	uint32_t	lanes;			/* its scans; TP_NONE: the place is empty */
+	uint32_t	scans;			/* how many there are */
+} tp_scan_relation;
+
+/* What happened so far. */
+typedef struct tp_scan_counts
+{
+	uint64_t	begun;
+	uint64_t	ended;			/* by tp_scan_end */
+	uint64_t	refused;		/* there was no room: not registered */
+	uint64_t	abandoned;		/* ended because their owner ended */
+	uint64_t	reclaimed;		/* gone without a word; place taken */
+	uint64_t	bitmaps_short;	/* registered as a range: no bitmap was free */
+} tp_scan_counts;
+
+typedef struct tp_scans_header
+{
+	uint32_t	capacity;		/* tp_scan_lanes there are */
+	uint32_t	relation_mask;	/* places for relations - 1 */
+	uint32_t	bitmap_capacity;
+	uint32_t	running;		/* scans registered */
+	uint32_t	free_lanes;		/* first unused tp_scan_lanes, or TP_NONE */
+	uint32_t	free_bitmap;	/* first unused bitmap, or TP_NONE; linked by
+								 * their shift */
+	float		pace;			/* microseconds a block that a scan of unknown
+								 * speed begins with */
+	tp_scan_counts counts;
+} tp_scans_header;
+
+/* One process's view of a registry. */
+typedef struct tp_scans
+{
+	tp_scans_header *header;
+	tp_scan_relation *relations;	/* [relation_mask + 1] */
+	tp_scan_lanes *lanes;		/* [capacity] */
+	tp_scan    *scans;			/* [capacity * TP_SCAN_LANES] */
+	tp_bitmap  *bitmaps;		/* [bitmap_capacity] */
+} tp_scans;
+
+/*
+ * Bytes of a registry that can hold this many scans (1 .. 2^24) whatever
+ * relations they are of, and of them this many with bitmaps of their own.
+ */
+size_t		tp_scans_size(uint32_t scans, uint32_t bitmaps);
+
+/* An empty registry in that many bytes, 64-byte aligned. */
+tp_scans	tp_scans_init(uint32_t scans, uint32_t bitmaps, void *block);
+
+/* The view of a registry that was made there, or was moved there. */
+tp_scans	tp_scans_view(void *block);
+
+/*
+ * Register a scan.  Returns its handle, which is never 0; or 0 if there is no
+ * room for it or it would read nothing: it then simply goes unpredicted.
+ * O(1); the lanes are searched for scans that are gone if there is no room.
+ */
+uint64_t	tp_scan_begin(const tp_scans *scans, const tp_scan_spec *spec,
+						  uint64_t now);
+
+/*
+ * The scan has read this block.  Blocks that are not the scan's, or are behind
+ * it, change nothing; a step over blocks leaves them behind.  A handle of 0,
+ * or of a scan that is no more, is allowed and does nothing.
+ */
+void		tp_scan_advance(const tp_scans *scans, uint64_t handle,
+							uint32_t block, uint64_t now);
+
+/* The scan is over.  Handles as in tp_scan_advance. */
+void		tp_scan_end(const tp_scans *scans, uint64_t handle);
+
+/*
+ * All scans of this owner are over: what a backend that exits, however it
+ * does, leaves behind.  Returns how many there were.  O(capacity).
+ */
+uint32_t	tp_scan_end_owner(const tp_scans *scans, uint32_t owner);
+
+/*
+ * Microseconds until a scan reads this page, as far as the running scans
+ * tell; TP_NEVER if none of them will.
+ */
+double		tp_scan_next_access(const tp_scans *scans, tp_page page,
+								uint64_t now);
+
+/* An empty bitmap for a relation of this many blocks. */
+void		tp_bitmap_init(tp_bitmap *bitmap, uint32_t size);
+
+/* Block first and the count - 1 blocks behind it will be read. */
+void		tp_bitmap_add(tp_bitmap *bitmap, uint32_t first, uint32_t count);
+
+/* Assert every invariant, as tp_check does; index: a scan's, or a relation's. */
+int			tp_scans_check(const tp_scans *scans,
+						   void (*report) (void *arg, const char *violation,
+										   uint32_t index),
+						   void *arg);
+
+#endif							/* TIDEPOOL_SCAN_H */
