@@ -30,9 +30,9 @@ typedef float float_vector __attribute__((vector_size(4 * WIDTH)));
 static inline float_vector
 waits(const tp_scan_lanes *lanes, uint32_t lane, uint32_t block, uint32_t tick)
 {
-	const u32_vector first = LOAD(lanes->first[lane]);
-	const u32_vector backward = LOAD(lanes->backward[lane]);
-	const u32_vector done = LOAD(lanes->done[lane]);
+	const		u32_vector first = LOAD(lanes->first[lane]);
+	const		u32_vector backward = LOAD(lanes->backward[lane]);
+	const		u32_vector done = LOAD(lanes->done[lane]);
 	u32_vector	before = (u32_vector) (block < first);
 	u32_vector	beyond = (u32_vector) (block > first);
 	u32_vector	wrapped = (before & ~backward) | (beyond & backward);
