@@ -2,11 +2,11 @@
  * cache.c
  *	  A cache, one operation at a time.  See sim.h.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cache.h"
+#include "report.h"
 
 static void *
 make_block(const tps_cache *cache, const tp_policy *policy)
@@ -138,6 +138,7 @@ bool
 tps_cache_move(tps_cache *cache)
 {
 	const tp_policy *policy = cache->pool.policy;
+	const struct tp_scans *scans = cache->pool.scans;
 	size_t		size = tp_block_size(policy, cache->params, cache->capacity);
 	void	   *block = make_block(cache, policy);
 
@@ -148,6 +149,7 @@ tps_cache_move(tps_cache *cache)
 	free(cache->block);
 	cache->block = block;
 	cache->pool = tp_block_pool(policy, cache->params, cache->capacity, block);
+	cache->pool.scans = scans;
 	return true;
 }
 
@@ -188,37 +190,13 @@ tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now)
 	}
 }
 
-typedef struct report_text
-{
-	char	   *at;
-	size_t		left;
-} report_text;
-
-static void
-write_report(void *arg, const char *violation, uint32_t index)
-{
-	report_text *text = arg;
-	int			n = snprintf(text->at, text->left, "%s (%u)\n", violation, index);
-
-	if (n > 0 && (size_t) n < text->left)
-	{
-		text	  ->at += n;
-		text	  ->left -= (size_t) n;
-	}
-}
-
 int
 tps_cache_check(const tps_cache *cache, char *text, size_t size)
 {
-	report_text report;
+	report_text report = report_to(text, size);
 	int			bad;
 	uint32_t	entries = 0;
 
-	report.at = text;
-
-	report.left = size;
-	if (size > 0)
-		*text = '\0';
 	bad = tp_check(&cache->pool, write_report, &report);
 	for (size_t i = 0; i <= cache->table.mask; i++)
 	{

@@ -72,6 +72,55 @@ int			tps_cache_check(const tps_cache *cache, char *text, size_t size);
  */
 void		tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now);
 
+/* ---- running scans ---- */
+
+/*
+ * A registry of running scans (scan.h), which any number of caches may look
+ * into.  It must outlive them, or tps_cache_set_scans(cache, NULL) be called.
+ */
+typedef struct tps_scans tps_scans;
+
+/* What a scan will read, as tp_scan_spec. */
+typedef struct tps_scan
+{
+	uint64_t	first;			/* the page it begins with; of a bitmap scan,
+								 * any of the relation and fork */
+	uint32_t	count;			/* pages that it will read */
+	uint32_t	size;			/* of the relation; 0: it never wraps */
+	bool		backward;
+	const uint32_t *ranges;		/* of a bitmap scan: pairs of the first block
+								 * and a number of blocks; else NULL */
+	size_t		n_ranges;		/* pairs */
+	double		speed;			/* pages per second; 0: unknown */
+	uint32_t	owner;
+} tps_scan;
+
+/* Room for so many scans, of whatever relations, and so many bitmaps. */
+tps_scans  *tps_scans_new(uint32_t scans, uint32_t bitmaps);
+void		tps_scans_free(tps_scans *scans);
+
+/* Contracts as in scan.h; now is in microseconds. */
+uint64_t	tps_scans_begin(tps_scans *scans, const tps_scan *scan,
+							uint64_t now);
+void		tps_scans_advance(tps_scans *scans, uint64_t handle,
+							  uint64_t page, uint64_t now);
+void		tps_scans_end(tps_scans *scans, uint64_t handle);
+uint32_t	tps_scans_end_owner(tps_scans *scans, uint32_t owner);
+
+/* Microseconds until a scan reads the page; infinite if none will. */
+double		tps_scans_next_access(const tps_scans *scans, uint64_t page,
+								  uint64_t now);
+uint32_t	tps_scans_running(const tps_scans *scans);
+
+/* Move the registry to another place in memory. */
+bool		tps_scans_move(tps_scans *scans);
+
+/* As tps_cache_check. */
+int			tps_scans_check(const tps_scans *scans, char *text, size_t size);
+
+/* The scans that the cache's policy may ask; NULL: none, as at first. */
+void		tps_cache_set_scans(tps_cache *cache, const tps_scans *scans);
+
 /* ---- replay ---- */
 
 /*
