@@ -22,6 +22,9 @@ enum
 #define EVENT_ACCESS_FLAGS (TP_CORRELATED | TP_VACUUM | TP_SEQUENTIAL | \
 							TP_BITMAP | TP_INDEX)
 
+/* Of scan begin: from the last block to the first. */
+#define EVENT_BACKWARD 0x200
+
 /* How far ahead of a reference its hash table slot is prefetched. */
 #define EVENTS_AHEAD 16
 
@@ -35,6 +38,12 @@ static inline bool
 event_is_reference(const tps_events *events, size_t i)
 {
 	return event_kind(events, i) <= EVENT_WRITE;
+}
+
+static inline uint64_t
+event_time(const tps_events *events, size_t i)
+{
+	return events->time == NULL ? events->position + i : events->time[i];
 }
 
 #endif							/* TIDEPOOL_SIM_EVENTS_H */

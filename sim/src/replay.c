@@ -70,6 +70,7 @@ tps_replay_free(tps_replay *replay)
 	tally_free(&replay->tally);
 	tps_cache_free(replay->cache);
 	opt_free(replay->opt);
+	announced_free(&replay->scans);
 	free(replay->dirty);
 	free(replay->last);
 	free(replay);
@@ -115,7 +116,11 @@ access_of(tps_replay *replay, const tps_events *events, size_t i)
 {
 	tp_access	access = {0};
 
-	access.now = events->time == NULL ? events->position + i : events->time[i];
+	access.now = event_time(events, i);
+	if (replay->scans.scans != NULL && events->scan != NULL &&
+		events->scan[i] != 0)
+		access.scan = announced_reference(&replay->scans, events->scan[i],
+										  events->page[i], access.now);
 	if (events->backend != NULL)
 		access.backend = events->backend[i];
 	if (events->flags != NULL)
@@ -185,6 +190,24 @@ forget(tps_replay *replay, uint64_t first, uint32_t count)
 				if (page >> 32 == first >> 32 && page >= first)
 					forget_frame(replay, frame);
 			}
+}
+
+/* ---- scans begin, advance, end ---- */
+
+/* False when memory ran out. */
+static bool
+scan_event(tps_replay *replay, const tps_events *events, size_t i)
+{
+	if (replay->cache == NULL ||
+		(replay->cache->pool.policy->flags & TP_ASKS_SCANS) == 0)
+		return true;
+	if (replay->scans.scans == NULL)
+	{
+		if (!announced_init(&replay->scans))
+			return false;
+		tps_cache_set_scans(replay->cache, replay->scans.scans);
+	}
+	return announced_event(&replay->scans, events, i);
 }
 
 /* ---- runs of references ---- */
@@ -274,7 +297,8 @@ run(tps_replay *replay, const tps_events *events, size_t from, size_t to)
 {
 	bool		ok = true;
 	bool		plain = events->kind == NULL && events->flags == NULL &&
-		events->time == NULL && events->backend == NULL && replay->last == NULL;
+		events->time == NULL && events->backend == NULL &&
+		replay->last == NULL && replay->scans.scans == NULL;
 	uint64_t	misses;
 
 	if (replay->opt != NULL)
@@ -312,6 +336,8 @@ tps_replay_feed(tps_replay *replay, const tps_events *events)
 			if (event_kind(events, i) == EVENT_FORGET)
 				forget(replay, events->page[i],
 					   events->count == NULL ? 0 : events->count[i]);
+			else if (!scan_event(replay, events, i))
+				return false;
 			i++;
 		}
 	}

@@ -5,6 +5,7 @@
 #ifndef TIDEPOOL_SIM_REPLAY_H
 #define TIDEPOOL_SIM_REPLAY_H
 
+#include "announced.h"
 #include "cache.h"
 #include "opt.h"
 #include "tally.h"
@@ -29,6 +30,9 @@ struct tps_replay
 	unsigned char *dirty;		/* [capacity]; the page was written since it
 								 * came in */
 	opt_pool   *opt;			/* NULL for a policy */
+	announced	scans;			/* for policies that ask them; without a
+								 * registry (scans.scans NULL) until the trace
+								 * announces the first */
 	last_reference *last;		/* [BACKEND_SLOTS], NULL without a correlation
 								 * window */
 };

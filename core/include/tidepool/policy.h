@@ -210,6 +210,7 @@ typedef struct tp_field
 									 * do not promote; otherwise they are
 									 * dropped before they reach the policy */
 #define TP_RANDOMIZED		0x08	/* decisions depend on the seed */
+#define TP_ASKS_SCANS		0x10	/* looks into pool->scans */
 
 /*
  * The policy.  In every call the caller holds the pool's lock (hit: see

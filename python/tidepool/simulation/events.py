@@ -18,6 +18,9 @@ _TYPES: dict[str, tuple[Any, str]] = {
     "time": (np.uint64, "const uint64_t *"),
     "backend": (np.uint32, "const uint32_t *"),
     "count": (np.uint32, "const uint32_t *"),
+    "scan": (np.uint64, "const uint64_t *"),
+    "size": (np.uint32, "const uint32_t *"),
+    "speed": (np.float32, "const float *"),
     "next_use": (np.uint64, "const uint64_t *"),
 }
 
@@ -34,7 +37,7 @@ class Events:
         self.pointer = ffi.new("tps_events *")
         self.pointer.n = len(chunk)
         self.pointer.position = position
-        self._arrays = []
+        self._arrays: list[Any] = []
         for name, (dtype, c_type) in _TYPES.items():
             column = next_use if name == "next_use" else getattr(chunk, name)
             if column is None:
@@ -42,6 +45,14 @@ class Events:
             array = np.ascontiguousarray(column, dtype=dtype)
             self._arrays.append(array)
             setattr(self.pointer, name, ffi.cast(c_type, array.ctypes.data))
+        if chunk.bitmaps:
+            bitmaps = ffi.new("tps_bitmap[]", len(chunk.bitmaps))
+            for i, row in enumerate(sorted(chunk.bitmaps)):
+                data = ffi.from_buffer(chunk.bitmaps[row])
+                self._arrays.append(data)
+                bitmaps[i].event, bitmaps[i].bits, bitmaps[i].bytes = row, data, len(data)
+            self._arrays.append(bitmaps)
+            self.pointer.bitmaps, self.pointer.n_bitmaps = bitmaps, len(bitmaps)
 
 
 def positioned(trace: Trace) -> Iterator[tuple[int, Chunk]]:

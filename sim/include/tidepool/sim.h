@@ -123,6 +123,15 @@ void		tps_cache_set_scans(tps_cache *cache, const tps_scans *scans);
 
 /* ---- replay ---- */
 
+/* What a bitmap scan, which begins with event `event`, will read. */
+typedef struct tps_bitmap
+{
+	size_t		event;			/* index in the columns */
+	const unsigned char *bits;	/* one per block group of TP_BLOCK_GROUP
+								 * blocks, least significant first */
+	size_t		bytes;
+} tps_bitmap;
+
 /*
  * Consecutive events of a trace as columns, each of n entries; a NULL column
  * is its default.  Kinds and flags are numbered as in the trace format.
@@ -137,7 +146,17 @@ typedef struct tps_events
 	const uint64_t *time;		/* microseconds; default the position */
 	const uint32_t *backend;	/* default 0 */
 	const uint32_t *count;		/* of forget: pages, 0 for all from page to
-								 * the end of the relation's fork */
+								 * the end of the relation's fork; of scan
+								 * begin: pages that it will read */
+	const uint64_t *scan;		/* scan that the event belongs to; default 0:
+								 * none */
+	const uint32_t *size;		/* of scan begin: blocks of the relation,
+								 * where the scan wraps; default 0: it does
+								 * not */
+	const float *speed;			/* of scan begin: blocks per second; default
+								 * 0: unknown */
+	const tps_bitmap *bitmaps;	/* [n_bitmaps], in the order of the events */
+	size_t		n_bitmaps;
 	const uint64_t *next_use;	/* for OPT: see tps_future */
 	uint64_t	position;		/* of the first event in the trace */
 } tps_events;
