@@ -1,0 +1,132 @@
+/*
+ * announced.c
+ *	  See announced.h.
+ */
+#include "announced.h"
+#include "scans.h"
+
+bool
+announced_init(announced *a)
+{
+	a->scans = tps_scans_new(ANNOUNCED_SCANS, ANNOUNCED_BITMAPS);
+	return a->scans != NULL && pagemap_init(&a->handles);
+}
+
+void
+announced_free(announced *a)
+{
+	if (a->scans == NULL)
+		return;
+	tps_scans_free(a->scans);
+	pagemap_free(&a->handles);
+}
+
+static uint64_t
+handle_of(const announced *a, uint64_t id)
+{
+	const uint64_t *handle = pagemap_find(&a->handles, id);
+
+	return handle == NULL ? 0 : *handle;
+}
+
+/* The bitmap that comes with this event, or NULL. */
+static const tps_bitmap *
+bitmap_of(const tps_events *events, size_t i)
+{
+	size_t		low = 0;
+	size_t		high = events->n_bitmaps;
+
+	while (low < high)
+	{
+		size_t		middle = (low + high) / 2;
+
+		if (events->bitmaps[middle].event < i)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < events->n_bitmaps && events->bitmaps[low].event == i ?
+		&events->bitmaps[low] : NULL;
+}
+
+/* The bitmap in the registry's terms. */
+static void
+convert_bitmap(const tps_bitmap *from, tp_bitmap *to)
+{
+	uint64_t	blocks = (uint64_t) from->bytes * 8 * TP_BLOCK_GROUP;
+
+	tp_bitmap_init(to, blocks < TP_NONE ? (uint32_t) blocks : TP_NONE);
+	for (size_t group = 0; group < from->bytes * 8; group++)
+		if ((from->bits[group / 8] >> group % 8 & 1) != 0)
+			tp_bitmap_add(to, (uint32_t) (group * TP_BLOCK_GROUP),
+						  TP_BLOCK_GROUP);
+}
+
+static bool
+begin(announced *a, const tps_events *events, size_t i)
+{
+	const tps_bitmap *bits = bitmap_of(events, i);
+	tp_bitmap	bitmap;
+	tp_scan_spec spec = {0};
+	uint64_t	handle;
+
+	if (events->scan == NULL || events->scan[i] == 0)
+		return true;
+	if (!pagemap_reserve(&a->handles))
+		return false;
+	spec.relation = events->page[i] >> 32;
+	spec.first = (uint32_t) events->page[i];
+	spec.count = events->count == NULL ? 0 : events->count[i];
+	spec.size = events->size == NULL ? 0 : events->size[i];
+	spec.backward = events->flags != NULL &&
+		(events->flags[i] & EVENT_BACKWARD) != 0;
+	spec.speed = events->speed == NULL ? 0 : (double) events->speed[i];
+	spec.owner = events->backend == NULL ? 0 : events->backend[i];
+	if (bits != NULL)
+	{
+		convert_bitmap(bits, &bitmap);
+		spec.bitmap = &bitmap;
+	}
+	/* an id that comes a second time: the first scan was over unsaid */
+	tp_scan_end(&a->scans->view, handle_of(a, events->scan[i]));
+	handle = tp_scan_begin(&a->scans->view, &spec, event_time(events, i));
+	*pagemap_at(&a->handles, events->scan[i]) = handle;
+	return true;
+}
+
+bool
+announced_event(announced *a, const tps_events *events, size_t i)
+{
+	uint64_t	handle;
+
+	switch (event_kind(events, i))
+	{
+		case EVENT_SCAN_BEGIN:
+			return begin(a, events, i);
+		case EVENT_SCAN_ADVANCE:
+			if (events->scan != NULL)
+				announced_reference(a, events->scan[i], events->page[i],
+									event_time(events, i));
+			return true;
+		case EVENT_SCAN_END:
+			handle = events->scan == NULL ? 0 : handle_of(a, events->scan[i]);
+			if (handle != 0)
+			{
+				tp_scan_end(&a->scans->view, handle);
+				*pagemap_find(&a->handles, events->scan[i]) = 0;
+			}
+			return true;
+		default:
+			return true;
+	}
+}
+
+uint64_t
+announced_reference(announced *a, uint64_t id, uint64_t page, uint64_t now)
+{
+	uint64_t	handle = handle_of(a, id);
+
+	if (handle != 0)
+		tp_scan_advance(&a->scans->view, handle, (uint32_t) page, now);
+	return handle;
+}

@@ -1,0 +1,38 @@
+/*
+ * announced.h
+ *	  The scans that a trace announces, driven through a registry.
+ *
+ * A trace knows its scans by ids of its own; the registry by handles.  This
+ * keeps one beside the other, 16 bytes for each scan of the trace.
+ */
+#ifndef TIDEPOOL_SIM_ANNOUNCED_H
+#define TIDEPOOL_SIM_ANNOUNCED_H
+
+#include "tidepool/scan.h"
+
+#include "events.h"
+#include "pagemap.h"
+
+#define ANNOUNCED_SCANS		1024	/* that can run at once; further ones are
+									 * not predicted */
+#define ANNOUNCED_BITMAPS	256
+
+typedef struct announced
+{
+	tps_scans  *scans;
+	pagemap		handles;		/* id in the trace to handle, 0 when over */
+} announced;
+
+bool		announced_init(announced *a);
+void		announced_free(announced *a);
+
+/* An event that is no reference: scan begin, advance or end; others are none
+ * of ours.  False when memory ran out. */
+bool		announced_event(announced *a, const tps_events *events, size_t i);
+
+/* A reference that belongs to scan `id` of the trace advances it.  Returns
+ * the scan's handle, 0 if it is not running. */
+uint64_t	announced_reference(announced *a, uint64_t id, uint64_t page,
+								uint64_t now);
+
+#endif							/* TIDEPOOL_SIM_ANNOUNCED_H */
