@@ -24,19 +24,6 @@
 /* A scan has at least this many times the time of a stride to make one. */
 #define PATIENT_STRIDES 16
 
-/* Owner and readers of a lane are not synchronised: see LOCKING in scan.h. */
-static void
-set_u32(uint32_t *field, uint32_t value)
-{
-	__atomic_store_n(field, value, __ATOMIC_RELAXED);
-}
-
-static void
-set_float(float *field, float value)
-{
-	__atomic_store(field, &value, __ATOMIC_RELAXED);
-}
-
 /* ---- memory ---- */
 
 static size_t
@@ -55,6 +42,16 @@ relation_places(uint32_t capacity)
 	return places;
 }
 
+static uint32_t
+habit_places(uint32_t capacity)
+{
+	uint32_t	places = 4;
+
+	while (places < capacity / 4)
+		places *= 2;
+	return places;
+}
+
 /* Where the pieces are, in bytes from the beginning. */
 typedef struct layout
 {
@@ -62,6 +59,7 @@ typedef struct layout
 	size_t		lanes;
 	size_t		scans;
 	size_t		bitmaps;
+	size_t		habits;
 	size_t		end;
 } layout;
 
@@ -76,7 +74,9 @@ layout_of(uint32_t capacity, uint32_t bitmaps)
 	at.scans = at.lanes + rounded(capacity * sizeof(tp_scan_lanes));
 	at.bitmaps = at.scans +
 		rounded((size_t) capacity * TP_SCAN_LANES * sizeof(tp_scan));
-	at.end = at.bitmaps + rounded(bitmaps * sizeof(tp_bitmap));
+	at.habits = at.bitmaps + rounded(bitmaps * sizeof(tp_bitmap));
+	at.end = at.habits +
+		rounded(habit_places(capacity) * sizeof(tp_scan_habits));
 	return at;
 }
 
@@ -99,6 +99,7 @@ tp_scans_view(void *block)
 	scans.lanes = (tp_scan_lanes *) (void *) (base + at.lanes);
 	scans.scans = (tp_scan *) (void *) (base + at.scans);
 	scans.bitmaps = (tp_bitmap *) (void *) (base + at.bitmaps);
+	scans.habits = (tp_scan_habits *) (void *) (base + at.habits);
 	return scans;
 }
 
@@ -113,6 +114,7 @@ tp_scans_init(uint32_t capacity, uint32_t bitmaps, void *block)
 	header->bitmap_capacity = bitmaps;
 	scans = tp_scans_view(block);
 	scans.header->relation_mask = relation_places(capacity) - 1;
+	scans.header->habit_mask = habit_places(capacity) - 1;
 	scans.header->pace = FIRST_PACE;
 	for (uint32_t i = 0; i <= scans.header->relation_mask; i++)
 		scans.relations[i].lanes = TP_NONE;
@@ -280,10 +282,22 @@ range_is_sound(const tp_scan_spec *spec)
 	if (spec->count == 0)
 		return false;
 	if (spec->size != 0)
-		return spec->first < spec->size && spec->count <= spec->size;
+		return spec->first - spec->low < spec->size &&
+			spec->count <= spec->size && spec->low <= UINT32_MAX - spec->size;
 	if (spec->backward)
 		return spec->count - 1 <= spec->first;
 	return spec->count - 1 < UINT32_MAX - spec->first;
+}
+
+/* A block that the relation ends with, or a later one. */
+static uint64_t
+end_of(const tp_scan_spec *spec)
+{
+	if (spec->size != 0)
+		return (uint64_t) spec->low + spec->size;
+	if (spec->bitmap != NULL)
+		return (uint64_t) TP_BITMAP_GROUPS << spec->bitmap->shift;
+	return (uint64_t) spec->first + (spec->backward ? 1 : spec->count);
 }
 
 uint64_t
@@ -338,10 +352,14 @@ tp_scan_begin(const tp_scans *scans, const tp_scan_spec *wanted, uint64_t now)
 		remove_scan(scans, number);
 		return 0;
 	}
+	scan->habits = habits_begin(scans, spec.relation, end_of(&spec), now);
+	scan->region = TP_NONE;
+	scan->begun_at = now;
 	scan->measured_at = now;
 	scan->measured_done = 0;
 	set_u32(&lanes->done[lane], 0);
 	set_u32(&lanes->first[lane], spec.first);
+	set_u32(&lanes->low[lane], spec.low);
 	set_u32(&lanes->size[lane], spec.size);
 	set_u32(&lanes->backward[lane], spec.backward ? UINT32_MAX : 0);
 	set_float(&lanes->pace[lane],
@@ -435,12 +453,15 @@ tp_scan_advance(const tp_scans *scans, uint64_t handle, uint32_t block,
 	if (bitmap != TP_NONE)
 		position = bitmap_position(&scans->bitmaps[bitmap], block);
 	else
-		position = range_position(block, lanes->first[lane], lanes->size[lane],
-								  lanes->backward[lane]);
+		position = range_position(block, lanes->first[lane], lanes->low[lane],
+								  lanes->size[lane], lanes->backward[lane]);
 	if (position >= scan->length || position < lanes->done[lane])
 		return;
 	set_u32(&lanes->done[lane], position + 1);
 	if (position + 1 - scan->measured_done >= STRIDE ||
 		is_later(tick_of(now), lanes->until[lane]))
+	{
 		measure(scans, number, position + 1, now);
+		habits_pass(scans, number, block, now);
+	}
 }

@@ -33,6 +33,7 @@ waits(const tp_scan_lanes *lanes, uint32_t lane, uint32_t block, uint32_t tick)
 	u32_vector	first = LOAD(lanes->first[lane]);
 	u32_vector	backward = LOAD(lanes->backward[lane]);
 	u32_vector	done = LOAD(lanes->done[lane]);
+	u32_vector	low = LOAD(lanes->low[lane]);
 	u32_vector	size = LOAD(lanes->size[lane]);
 	u32_vector	before = (u32_vector) (block < first);
 	u32_vector	beyond = (u32_vector) (block > first);
@@ -41,7 +42,7 @@ waits(const tp_scan_lanes *lanes, uint32_t lane, uint32_t block, uint32_t tick)
 		(size & wrapped);
 	u32_vector	left = position - done;
 	i32_vector	ahead = (position >= done) &
-		(position < LOAD(lanes->length[lane])) & (block <= size - 1) &
+		(position < LOAD(lanes->length[lane])) & (block - low <= size - 1) &
 		((i32_vector) (tick - LOAD(lanes->until[lane])) <= 0);
 	float_vector wait;
 

@@ -7,6 +7,19 @@
 
 #include "tidepool/scan.h"
 
+/* Owner and readers of a lane are not synchronised: see LOCKING in scan.h. */
+static inline void
+set_u32(uint32_t *field, uint32_t value)
+{
+	__atomic_store_n(field, value, __ATOMIC_RELAXED);
+}
+
+static inline void
+set_float(float *field, float value)
+{
+	__atomic_store(field, &value, __ATOMIC_RELAXED);
+}
+
 /* A field that others may be writing: loaded once, whole. */
 static inline uint32_t
 get_u32(const uint32_t *field)
@@ -32,16 +45,18 @@ is_later(uint32_t tick, uint32_t than)
 
 /*
  * The block's place in the order of a range scan; length or more: not in it.
- * Blocks that the relation gained since the scan began are not.
+ * Blocks outside of where it goes round are not, among them those that the
+ * relation gained since the scan began.
  */
 static inline uint32_t
-range_position(uint32_t block, uint32_t first, uint32_t size, uint32_t backward)
+range_position(uint32_t block, uint32_t first, uint32_t low, uint32_t size,
+			   uint32_t backward)
 {
 	uint32_t	away = ((block - first) ^ backward) - backward;
 	bool		wrapped = backward ? block > first : block < first;
 
 	/* size 0 becomes the largest number */
-	if (block > size - 1)
+	if (block - low > size - 1)
 		return UINT32_MAX;
 	return away + (wrapped ? size : 0);
 }
@@ -94,5 +109,16 @@ void		bitmap_rank(tp_bitmap *bitmap);
 
 /* The smallest range that contains the bitmap's groups, as the spec's. */
 void		bitmap_range(const tp_bitmap *bitmap, tp_scan_spec *spec);
+
+/* ---- habits (scan_habits.c) ---- */
+
+/* A scan of a relation that has blocks up to `end` begins; returns the index
+ * of the relation's habits.  The caller holds the registry's lock. */
+uint32_t	habits_begin(const tp_scans *scans, uint64_t relation, uint64_t end,
+						 uint64_t now);
+
+/* The scan has come to this block: without a lock, by the scan's owner. */
+void		habits_pass(const tp_scans *scans, uint32_t number,
+						uint32_t block, uint64_t now);
 
 #endif							/* TIDEPOOL_SCAN_POSITION_H */

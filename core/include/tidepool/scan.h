@@ -34,6 +34,7 @@
  *
  *	  header | relations[4 * scans, a power of two] | lanes[scans]
  *	         | scans[scans * TP_SCAN_LANES] | bitmaps[bitmaps]
+ *	         | habits[scans / 4, a power of two, at least 4]
  *
  * Scans of one relation stand side by side, eight to a tp_scan_lanes, whose
  * arrays the compiler turns into vector instructions; further ones are linked.
@@ -67,6 +68,8 @@
 #define TP_SCAN_LANES		8	/* scans of one relation that stand together */
 #define TP_SCAN_PROBES		8	/* places where a relation may be found */
 #define TP_BITMAP_GROUPS	4096	/* bits of a bitmap */
+#define TP_HABIT_REGIONS	128 /* parts of a relation told apart by habits */
+#define TP_HABIT_SCANS		64	/* after which habits count half */
 #define TP_SCAN_PATIENCE	1000000 /* microseconds without progress after
 									 * which a scan counts as gone, at least;
 									 * slow scans have longer, see scan.c */
@@ -94,12 +97,14 @@ typedef struct tp_scan_spec
 	uint64_t	relation;		/* relation and fork, as in tp_page */
 	uint32_t	first;			/* the block it begins with */
 	uint32_t	count;			/* blocks that it will read */
-	uint32_t	size;			/* blocks of the relation: from the last the
-								 * scan goes on to block 0 (a backward one
-								 * from 0 to the last).  0: it never wraps */
+	uint32_t	low;			/* it goes round within size blocks from this */
+	uint32_t	size;			/* one on: behind the last comes block low,
+								 * for a backward scan the other way round;
+								 * low 0 and the relation's size for most.  0:
+								 * it never comes round */
 	bool		backward;		/* from first downwards */
 	const tp_bitmap *bitmap;	/* of a bitmap scan, which goes upwards; then
-								 * first, count, size, backward say nothing */
+								 * first, count, low, backward say nothing */
 	double		speed;			/* blocks per second that are expected, 0 if
 								 * unknown: as the scans before it */
 	uint32_t	owner;			/* who runs it: see tp_scan_end_owner */
@@ -113,7 +118,8 @@ typedef struct tp_scan_lanes
 {
 	_Alignas(4 * TP_SCAN_LANES) uint32_t first[TP_SCAN_LANES];
 	uint32_t	length[TP_SCAN_LANES];	/* blocks to read in all */
-	uint32_t	size[TP_SCAN_LANES];	/* of the relation, 0: no wrap */
+	uint32_t	low[TP_SCAN_LANES]; /* where it goes round: size blocks from */
+	uint32_t	size[TP_SCAN_LANES];	/* low on; 0: it does not */
 	uint32_t	backward[TP_SCAN_LANES];	/* 0, or UINT32_MAX if backward */
 	uint32_t	done[TP_SCAN_LANES];	/* blocks that are behind the scan */
 	uint32_t	until[TP_SCAN_LANES];	/* tick when it counts as gone */
@@ -126,6 +132,7 @@ typedef struct tp_scan_lanes
 /* The rest of a scan, which estimates do not need. */
 typedef struct tp_scan
 {
+	uint64_t	begun_at;
 	uint64_t	measured_at;	/* when its speed was last measured */
 	uint32_t	measured_done;	/* how far it had come then */
 	uint32_t	length;			/* blocks to read in all */
@@ -133,6 +140,9 @@ typedef struct tp_scan
 	uint32_t	relation;		/* index in relations */
 	uint32_t	owner;
 	uint32_t	bitmap;			/* index in bitmaps, or TP_NONE */
+	uint32_t	habits;			/* index in habits */
+	uint32_t	region;			/* of the relation, last entered; TP_NONE:
+								 * none yet */
 } tp_scan;
 
 /* A relation that is being scanned. */
@@ -142,6 +152,27 @@ typedef struct tp_scan_relation
 	uint32_t	lanes;			/* its scans; TP_NONE: the place is empty */
 	uint32_t	scans;			/* how many there are */
 } tp_scan_relation;
+
+/*
+ * How a relation has been scanned so far, for expectations of scans that have
+ * not begun (scan_habits.c).  Numbers that fade count half after
+ * TP_HABIT_SCANS further scans of the relation.
+ */
+typedef struct tp_scan_habits
+{
+	uint64_t	relation;
+	uint64_t	last_begin;		/* when the last scan of it began */
+	uint32_t	begun;			/* scans so far; 0: the place is empty */
+	uint32_t	shift;			/* a region is 2^shift blocks */
+	float		interval;		/* microseconds from one beginning to the
+								 * next, smoothed */
+	float		reach;			/* microseconds from a scan's beginning until
+								 * it enters a region, smoothed */
+	float		total;			/* scans begun, fading */
+	float		visits[TP_HABIT_REGIONS];	/* of them, those that entered the
+											 * region, fading as of ... */
+	uint32_t	as_of[TP_HABIT_REGIONS];	/* ... this value of begun */
+} tp_scan_habits;
 
 /* What happened so far. */
 typedef struct tp_scan_counts
@@ -159,6 +190,7 @@ typedef struct tp_scans_header
 	uint32_t	capacity;		/* tp_scan_lanes there are */
 	uint32_t	relation_mask;	/* places for relations - 1 */
 	uint32_t	bitmap_capacity;
+	uint32_t	habit_mask;		/* relations whose habits are kept - 1 */
 	uint32_t	running;		/* scans registered */
 	uint32_t	free_lanes;		/* first unused tp_scan_lanes, or TP_NONE */
 	uint32_t	free_bitmap;	/* first unused bitmap, or TP_NONE; linked by
@@ -176,6 +208,7 @@ typedef struct tp_scans
 	tp_scan_lanes *lanes;		/* [capacity] */
 	tp_scan    *scans;			/* [capacity * TP_SCAN_LANES] */
 	tp_bitmap  *bitmaps;		/* [bitmap_capacity] */
+	tp_scan_habits *habits;		/* [habit_mask + 1] */
 } tp_scans;
 
 /*
@@ -222,6 +255,29 @@ uint32_t	tp_scan_end_owner(const tp_scans *scans, uint32_t owner);
  */
 double		tp_scan_next_access(const tp_scans *scans, tp_page page,
 								uint64_t now);
+
+/*
+ * The same with the scans in mind that have not begun: a page that no scan
+ * will read, or none soon, may be reached by one that begins meanwhile.  How
+ * soon that is to be expected is told by how often scans of the relation
+ * begin, which share of them came to the page's region, and how long they
+ * took to get there; TP_NEVER for relations without a past.  Never more than
+ * tp_scan_next_access.  A page awaited within the time that scans take to get
+ * to it is told apart by the running scans alone.
+ */
+double		tp_scan_expected_access(const tp_scans *scans, tp_page page,
+									uint64_t now);
+
+/*
+ * Where a scan that must read first .. first + count - 1, in any order that
+ * goes round, should begin so as to meet the most of what another reads: at
+ * the position of that running scan whose blocks still to come have the most
+ * in common with it, those of another speed counting less.  first if there is
+ * none.  Nothing is registered.  The idea: PostgreSQL's synchronized scans;
+ * here for parts of relations, and choosing.
+ */
+uint32_t	tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec,
+						 uint64_t now);
 
 /* An empty bitmap for a relation of this many blocks. */
 void		tp_bitmap_init(tp_bitmap *bitmap, uint32_t size);
