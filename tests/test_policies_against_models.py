@@ -4,8 +4,9 @@ Twice: long walks, which get deep into the states, and sequences that
 Hypothesis searches and shrinks.  The operations are references (some writes,
 some correlated, some VACUUM's), scans, pins, pages that cease to exist,
 proposals not carried out, evictions not followed by an admission, misses
-under way while others are served, frames that join and leave, and moves of
-the state in memory.
+under way while others are served, frames that join and leave, moves of the
+state in memory; and scans that run beside, through some of which references
+are made.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 
 from reference import MODELS
 from reference.base import CORRELATED, VACUUM, WRITE, Model
-from tidepool import PolicySpec, Pool, parse_policy, policies
+from tidepool import PolicySpec, Pool, Scans, parse_policy, policies
 from tidepool._sim import lib
 
 CAPACITY = 16
@@ -52,6 +53,13 @@ VARIANTS: dict[str, list[str]] = {
     "w_tinylfu": ["window=0.3,protected=0.5"],
     "lru_k": ["k=1", "k=3", "crp=3", "k=2,crp=2,history=0.5", "k=3,crp=1,history=2", "history=0"],
     "lirs": ["hir=0.3,ghosts=1", "hir=0.1,ghosts=0.5", "ghosts=0"],
+    "pbm": [
+        "remember=0",
+        "samples=2,victims=3,remember=2",
+        "samples=1,victims=4,remember=0,lru_fallback=off",
+        "samples=3,remember=16,frequency=on",
+        "frequency=off,index_scans=off,samples=4,remember=2",
+    ],
     "lirs2": ["hir=0.3,ghosts=1", "hir=0.5,ghosts=4"],
 }
 
@@ -72,10 +80,13 @@ class Pair:
 
     def __init__(self, spec: str, frames: int, pages: int, seed: int) -> None:
         parsed = parse_policy(spec)
-        self.pool = Pool(parsed, frames=frames, capacity=CAPACITY, seed=seed)
+        self.scans = Scans(capacity=6, bitmaps=1)
+        self.handles = [0]  # of scans that began
+        self.pool = Pool(parsed, frames=frames, capacity=CAPACITY, seed=seed, scans=self.scans)
         self.model: Model = MODELS[parsed.policy.name](
             parsed.params(), seed, ghosts_per_frame(parsed)
         )
+        self.model.scans = self.scans
         for frame in range(frames):
             self.model.join(frame)
         self.pages = pages
@@ -118,6 +129,7 @@ class Pair:
         self.model.admit(frame, page, flags, self.backend)
 
     def compare(self) -> None:
+        self.scans.now = self.pool.now  # the model asks at other times
         assert self.pool.check() == []
         assert str(self.pool) == self.model.describe()
 
@@ -202,7 +214,7 @@ class Pair:
 
     def wait(self, microseconds: int) -> None:
         self.pool.now += microseconds
-        self.model.now = self.pool.now
+        self.model.now = self.scans.now = self.pool.now
 
     def join(self, first: int, count: int) -> None:
         for i in range(count):
@@ -222,6 +234,39 @@ class Pair:
 
     def move(self) -> None:
         self.pool.move()
+        self.scans.move()
+
+    # ---- scans ----
+
+    def begin_scan(self, first: int, count: int, kind: int) -> None:
+        """Of either relation, in either direction, wrapping; or with a bitmap."""
+        ranges = [(first, count)] if kind == 4 else None
+        first = first % PAGES | (kind & 1) << 34
+        self.handles.append(
+            self.scans.begin(
+                first, count, PAGES, backward=bool(kind & 2), ranges=ranges, speed=5e5 / (1 + kind)
+            )
+        )
+
+    def begin_index_scan(self, index: int) -> None:
+        self.handles.append(self.scans.begin_index_scan(index))
+
+    def through(self, handle: int) -> None:
+        """References are made through this scan from now on, if it is one."""
+        self.pool.scan = self.model.scan = self.handles[handle % len(self.handles)]
+
+    def advance(self, page: int) -> None:
+        """The scan comes to a page, or near a tuple that is marked."""
+        for handle in self.handles[-4:]:
+            self.scans.advance(handle, page)
+            for tuple_ in range(page, page + 20):
+                self.scans.tuple(handle, tuple_)
+        assert self.scans.check() == []
+
+    def end_scan(self, handle: int) -> None:
+        handle = self.handles[handle % len(self.handles)]
+        self.scans.end(handle)
+        self.scans.end_index_scan(handle)
 
     def run(self, operations: list[Operation]) -> None:
         for name, *args in operations:
@@ -264,6 +309,11 @@ WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
     "join": (12, lambda r: (r.randrange(CAPACITY), r.randint(1, 4))),
     "leave": (6, lambda r: (r.randint(1, 4),)),
     "move": (1, lambda r: ()),
+    "begin_scan": (3, lambda r: (r.randrange(PAGES), r.randint(1, PAGES), r.randrange(5))),
+    "begin_index_scan": (3, lambda r: (r.randrange(2),)),
+    "through": (12, lambda r: (r.randrange(-4, 1),)),
+    "advance": (12, lambda r: (r.randrange(PAGES),)),
+    "end_scan": (2, lambda r: (r.randrange(-4, 0),)),
 }
 CALM = ["reference", "scan", "wait"]
 
@@ -308,6 +358,11 @@ operation = st.one_of(
     st.tuples(st.just("join"), st.integers(0, CAPACITY - 1), st.integers(1, 4)),
     st.tuples(st.just("leave"), st.integers(1, 4)),
     st.tuples(st.just("move")),
+    st.tuples(st.just("begin_scan"), pages, st.integers(1, PAGES), st.integers(0, 4)),
+    st.tuples(st.just("begin_index_scan"), st.integers(0, 1)),
+    st.tuples(st.just("through"), st.integers(-4, 0)),
+    st.tuples(st.just("advance"), pages),
+    st.tuples(st.just("end_scan"), st.integers(-4, -1)),
 )
 # (a plain list would have about ten operations, however long it may be)
 operations = st.integers(0, 40).flatmap(lambda n: st.lists(operation, min_size=n, max_size=n))

@@ -3,6 +3,7 @@
 from tidepool.errors import TidepoolError
 from tidepool.policies import Param, Policy, PolicySpec, find_policy, parse_policy, policies
 from tidepool.pool import Pool
+from tidepool.scans import Scans
 from tidepool.traces import InMemoryTrace, load, open_trace, sample_trace, trace_info, write_trace
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Policy",
     "PolicySpec",
     "Pool",
+    "Scans",
     "TidepoolError",
     "find_policy",
     "load",

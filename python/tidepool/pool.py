@@ -17,6 +17,7 @@ from typing import Any
 from tidepool._sim import ffi, lib
 from tidepool.errors import PolicyError
 from tidepool.policies import PolicySpec, parse_policy
+from tidepool.scans import Scans
 
 WRITE: int = lib.TP_WRITE
 CORRELATED: int = lib.TP_CORRELATED
@@ -29,7 +30,9 @@ class Pool:
     Frames are numbered from 0; frames 0 … frames-1 belong to the pool at
     first.  Pages are numbers below 2**64 (relation << 34 | fork << 32 |
     block).  Preconditions are the caller's: a frame to hit, evict or forget
-    is resident, one to admit into or to leave is free.
+    is resident, one to admit into or to leave is free.  References are made
+    at time ``now`` and through the scan with handle ``scan``; ``scans`` is
+    whom the policy may ask what will be read next.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class Pool:
         frames: int,
         capacity: int | None = None,
         seed: int = 0,
+        scans: Scans | None = None,
     ) -> None:
         spec = parse_policy(policy) if isinstance(policy, str) else policy
         if spec.policy.handle is None:
@@ -54,7 +58,11 @@ class Pool:
         if cache == ffi.NULL:
             raise MemoryError(f"no memory for a pool of {self.capacity} frames")
         self._cache = ffi.gc(cache, lib.tps_cache_free)
+        self._scans = scans
+        if scans is not None:
+            lib.tps_cache_set_scans(cache, scans.handle)
         self.now = 0
+        self.scan = 0
 
     def find(self, page: int) -> int | None:
         """Return the frame that holds the page, if one does."""
@@ -140,6 +148,7 @@ class Pool:
     def _access(self, flags: int, backend: int) -> Any:
         access = ffi.new("tp_access *")
         access.now, access.flags, access.backend = self.now, flags, backend
+        access.scan = self.scan
         return access
 
     def __str__(self) -> str:

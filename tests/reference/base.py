@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from tidepool.scans import Scans
+
 WRITE, CORRELATED, VACUUM = 0x01, 0x02, 0x04
 
 MASK = 2**64 - 1
@@ -36,7 +38,8 @@ class Model:
     keeps its lists as Python lists of frames (resident) or pages (ghosts),
     most recent first.  ``page`` maps resident frames to pages, ``c`` is the
     number of frames, ``now`` the time of the operation in microseconds,
-    ``backend`` who made the reference being served.
+    ``backend`` who made the reference being served, ``scan`` the handle of
+    the scan it was made through, ``scans`` the running scans.
     """
 
     counts_all = False  # on_hit is also told of references that do not promote
@@ -46,6 +49,8 @@ class Model:
         self.random_state = seed
         self.now = 0
         self.backend = 0
+        self.scan = 0
+        self.scans: Scans | None = None
         self.ghosts_per_frame = ghosts_per_frame
         self.members: list[int] = []
         self.free: list[int] = []  # next to be used first

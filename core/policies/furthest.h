@@ -1,0 +1,58 @@
+/*
+ * furthest.h
+ *	  The few frames whose pages are referenced furthest in the future, of
+ *	  those looked at.
+ */
+#ifndef TIDEPOOL_FURTHEST_H
+#define TIDEPOOL_FURTHEST_H
+
+#include "tidepool/page.h"
+
+typedef struct candidate
+{
+	uint32_t	frame;
+	double		wait;			/* microseconds until the next reference */
+	uint64_t	last;			/* when the last one was */
+} candidate;
+
+/* lru: of equal ones that which was used least recently is further. */
+static inline bool
+is_further(const candidate *a, const candidate *b, bool lru)
+{
+	if (a->wait != b->wait)
+		return a->wait > b->wait;
+	return lru && a->last < b->last;
+}
+
+static inline bool
+is_among(const candidate *list, uint32_t n, uint32_t frame)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i].frame == frame)
+			return true;
+	return false;
+}
+
+/*
+ * Put the newcomer into its place in a list of n, the furthest first, behind
+ * those that are as far; of which `keep` (at least n) remain.  Returns how
+ * many there are then.
+ */
+static inline uint32_t
+keep_furthest(candidate *list, uint32_t n, uint32_t keep,
+			  const candidate *newcomer, bool lru)
+{
+	uint32_t	place = n;
+
+	while (place > 0 && is_further(newcomer, &list[place - 1], lru))
+		place--;
+	if (place == keep)
+		return n;
+	n = n < keep ? n + 1 : n;
+	for (uint32_t i = n - 1; i > place; i--)
+		list[i] = list[i - 1];
+	list[place] = *newcomer;
+	return n;
+}
+
+#endif							/* TIDEPOOL_FURTHEST_H */

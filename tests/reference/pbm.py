@@ -1,0 +1,156 @@
+"""Predictive buffer management by sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from reference.base import Model
+from reference.sample import sample_frames
+
+MOST = 256  # frames in a sample
+
+
+def single(x: float) -> float:
+    """Rounded to single precision."""
+    return float(np.float32(x))
+
+
+@dataclass
+class History:
+    """What is kept of a page."""
+
+    last: int
+    trail: int
+    since: float
+    interval: float = inf
+
+    def idle(self, now: int) -> int:
+        """Time since the last reference, which may be later than the last miss."""
+        return max(0, now - self.last)
+
+    def age(self, now: int) -> float:
+        return self.since + self.idle(now)
+
+
+class PBM(Model):
+    def init(self) -> None:
+        self.history: dict[int, History] = {}
+        self.version: dict[int, int] = {}  # of a frame: how often its page changed
+        self.list: list[tuple[int, int]] = []  # frames, and their versions
+        self.due = self.next = 0
+        self.sampled_at = self.seen = 0
+
+    def value(self, name: str) -> int:
+        return int(self.params[name])
+
+    def is_trail(self) -> bool:
+        """Is the reference through an index scan that others may trail?"""
+        return bool(self.scan & 1 << 31)
+
+    def is_unforeseen(self) -> bool:
+        return self.scan == 0 or self.is_trail() or self.value("frequency") == 1
+
+    # ---- estimates ----
+
+    def estimate(self, frame: int, now: int) -> float:
+        waits = [inf]
+        history = self.history[frame]
+        if self.scans is not None:
+            self.scans.now = now
+            waits.append(self.scans.next_access(self.page[frame]))
+        if self.scans is not None and self.value("index_scans") and history.trail:
+            delay = self.scans.delay(history.trail)
+            expected = delay - history.age(now)
+            if delay < inf and (expected >= 0 or expected > -delay):
+                waits.append(max(0.0, expected))
+        if self.value("frequency") != 2:
+            waits.append(max(history.interval, history.age(now)))
+        return min(waits)
+
+    def distance(self, frame: int) -> tuple[float, ...]:
+        """To sort by, the furthest first."""
+        wait = -self.estimate(frame, self.now)
+        return (wait, self.history[frame].last) if self.value("lru_fallback") else (wait,)
+
+    # ---- operations ----
+
+    def on_hit(self, frame: int, flags: int) -> None:
+        history = self.history[frame]
+        gap = single(history.age(self.now))
+        history.last = self.now
+        if not self.is_unforeseen():
+            history.since = gap
+            return
+        if history.interval < inf:
+            step = np.float32(0.25) * (np.float32(gap) - np.float32(history.interval))
+            gap = float(np.float32(history.interval) + step)
+        history.interval = gap
+        history.since = 0.0
+        history.trail = self.scan if self.is_trail() else 0
+
+    def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
+        self.seen = self.now
+
+        def fits(entry: tuple[int, int]) -> bool:
+            frame, version = entry
+            return self.version[frame] == version and frame not in unusable
+
+        while self.next < self.due:
+            frame, _ = entry = self.list[self.next]
+            if fits(entry) and self.history[frame].last <= self.sampled_at:
+                return frame
+            self.next += 1
+        victims = self.value("victims")
+        candidates = [frame for frame, _ in filter(fits, self.list[victims:])]
+        want = min(MOST, victims * self.value("samples"))
+        candidates += sample_frames(self, want, unusable)
+        ranked = sorted(dict.fromkeys(candidates), key=self.distance)  # which is stable
+        ranked = ranked[: victims + self.value("remember")]
+        self.list = [(frame, self.version[frame]) for frame in ranked]
+        self.due = min(victims, len(ranked))
+        self.next = 1
+        self.sampled_at = self.now
+        return ranked[0] if ranked else None
+
+    def on_evict(self, frame: int, flags: int) -> None:
+        self.on_forget(frame)
+
+    def on_admit(self, frame: int, page: int, flags: int) -> None:
+        self.seen = self.now
+        self.version[frame] = self.version.get(frame, 0) + 1
+        self.history[frame] = History(
+            self.now,
+            trail=self.scan if self.is_trail() else 0,
+            since=0.0 if self.is_unforeseen() else inf,
+        )
+
+    def on_forget(self, frame: int) -> None:
+        self.version[frame] += 1
+        del self.history[frame]
+
+    # ---- what is shown ----
+
+    def band(self, frame: int) -> int:
+        wait = self.estimate(frame, self.seen)
+        if wait == inf:
+            idle = self.history[frame].idle(self.seen)
+            return [idle >= 2**30, idle >= 2**25, idle >= 2**20, True].index(True)
+        return next((band for band in range(4, 15) if wait >= 4.0 ** (4 - band) * 2**31), 15)
+
+    def resident(self) -> list[int]:
+        return [frame for frame in self.members if frame in self.page]
+
+    def coldest(self) -> list[int]:
+        return sorted(self.resident(), key=self.band)  # which is stable
+
+    def state(self) -> dict[str, list[str] | str]:
+        return {
+            "frames": [self.show(frame) for frame in self.resident()],
+            "listed": str(len(self.list)),
+            "due": str(self.due),
+            "next": str(self.next),
+        }
