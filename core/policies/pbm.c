@@ -60,6 +60,7 @@
  * Memory: 24 bytes per frame beside the node; no ghosts.
  */
 #include "furthest.h"
+#include "pbm_chain.h"
 #include "pbm_page.h"
 #include "sample.h"
 
@@ -75,7 +76,9 @@ enum
 	PARAM_REMEMBER,
 	PARAM_FREQUENCY,
 	PARAM_INDEX_SCANS,
-	PARAM_LRU_FALLBACK
+	PARAM_LRU_FALLBACK,
+	PARAM_NEIGHBOURS,
+	PARAM_HABITS
 };
 
 enum
@@ -94,13 +97,6 @@ enum
 	BANDS = 16					/* with them */
 };
 
-/* A frame, and the page that it held. */
-typedef struct pbm_entry
-{
-	uint32_t	frame;
-	uint32_t	generation;
-} pbm_entry;
-
 typedef struct pbm_state
 {
 	uint64_t	now;			/* of the last miss */
@@ -109,6 +105,7 @@ typedef struct pbm_state
 	uint32_t	due;			/* the first of them, to be evicted next */
 	uint32_t	next;			/* entry to be proposed next */
 	pbm_entry	list[LISTED];	/* furthest first */
+	pbm_chain	chain;			/* the frames in the order of loading */
 } pbm_state;
 
 static uint32_t
@@ -131,6 +128,12 @@ is_unforeseen(const tp_pool *pool, const tp_access *access)
 }
 
 static void
+pbm_init(const tp_pool *pool)
+{
+	chain_init(&tp_state(pool, pbm_state)->chain);
+}
+
+static void
 pbm_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	pbm_page_reference(page_of(pool, frame), access,
@@ -146,7 +149,9 @@ estimate(const tp_pool *pool, uint32_t frame, uint64_t now)
 	double		other = TP_NEVER;
 
 	if (pool->scans != NULL)
-		wait = tp_scan_next_access(pool->scans, tp_page_of(pool, frame), now);
+		wait = param(pool, PARAM_HABITS) ?
+			tp_scan_expected_access(pool->scans, tp_page_of(pool, frame), now) :
+			tp_scan_next_access(pool->scans, tp_page_of(pool, frame), now);
 	if (pool->trails != NULL && param(pool, PARAM_INDEX_SCANS))
 		other = pbm_page_trailing(page, pool->trails, now);
 	wait = other < wait ? other : wait;
@@ -159,7 +164,8 @@ static bool
 may_be_taken(const tp_pool *pool, const pbm_entry *entry, tp_usable usable,
 			 void *arg)
 {
-	return pool->nodes[entry->frame].generation == entry->generation &&
+	return entry->frame != TP_NONE &&
+		pool->nodes[entry->frame].generation == entry->generation &&
 		(usable == NULL || usable(arg, entry->frame));
 }
 
@@ -192,6 +198,9 @@ frames_to_consider(const tp_pool *pool, tp_usable usable, void *arg,
 	for (uint32_t i = param(pool, PARAM_VICTIMS); i < state->listed; i++)
 		if (may_be_taken(pool, &state->list[i], usable, arg))
 			frames[n++] = state->list[i].frame;
+	for (int i = 0; i < 2 && param(pool, PARAM_NEIGHBOURS); i++)
+		if (may_be_taken(pool, &state->chain.beside[i], usable, arg))
+			frames[n++] = state->chain.beside[i].frame;
 	n += sample_frames(pool, want < SAMPLE_MAX ? want : SAMPLE_MAX, usable, arg,
 					   frames + n);
 	for (uint32_t i = 0; i < n; i++)
@@ -206,7 +215,7 @@ pbm_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 	pbm_state  *state = tp_state(pool, pbm_state);
 	uint32_t	victims = param(pool, PARAM_VICTIMS);
 	uint32_t	keep = victims + param(pool, PARAM_REMEMBER);
-	uint32_t	frames[MOST_REMEMBERED + SAMPLE_MAX];
+	uint32_t	frames[MOST_REMEMBERED + 2 + SAMPLE_MAX];
 	candidate	furthest[LISTED];
 	bool		lru = param(pool, PARAM_LRU_FALLBACK) != 0;
 	uint32_t	due;
@@ -249,19 +258,23 @@ pbm_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_state(pool, pbm_state)->now = access->now;
 	pbm_page_begin(page_of(pool, frame), access, is_unforeseen(pool, access));
 	tp_ring_add(pool, FRAMES, frame);
+	chain_add(pool, &tp_state(pool, pbm_state)->chain, frame,
+			  tp_is_trail(access->scan) ? 0 : access->scan);
+}
+
+static void
+pbm_forget(const tp_pool *pool, uint32_t frame)
+{
+	chain_remove(pool, &tp_state(pool, pbm_state)->chain, frame);
+	tp_ring_remove(pool, frame);
 }
 
 static void
 pbm_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	(void) access;
-	tp_ring_remove(pool, frame);
-}
-
-static void
-pbm_forget(const tp_pool *pool, uint32_t frame)
-{
-	tp_ring_remove(pool, frame);
+	chain_note(pool, &tp_state(pool, pbm_state)->chain, frame);
+	pbm_forget(pool, frame);
 }
 
 static uint32_t
@@ -293,7 +306,7 @@ static int
 pbm_check(const tp_pool *pool, tp_report report, void *arg)
 {
 	const pbm_state *state = tp_state(pool, pbm_state);
-	int			bad = 0;
+	int			bad = chain_check(pool, &state->chain, report, arg);
 
 	bad += tp_expect(state->listed <= param(pool, PARAM_VICTIMS) +
 					 param(pool, PARAM_REMEMBER), "more frames listed than wanted",
@@ -356,6 +369,18 @@ static const tp_param pbm_params[] = {
 		.help = "whether of equal pages the least recently used goes first",
 		.choices = off_or_on
 	},
+	[PARAM_NEIGHBOURS] = {
+		.name = "neighbours", .type = TP_PARAM_ENUM,
+		.default_value = 1, .min = 0, .max = 1,
+		.help = "whether the pages loaded beside the last victim are looked at",
+		.choices = off_or_on
+	},
+	[PARAM_HABITS] = {
+		.name = "habits", .type = TP_PARAM_ENUM,
+		.default_value = 1, .min = 0, .max = 1,
+		.help = "whether scans are expected as they used to come",
+		.choices = off_or_on
+	},
 	{0}
 };
 
@@ -370,12 +395,13 @@ const tp_policy tp_policy_pbm = {
 	.name = "pbm",
 	.title = "predictive buffer management",
 	.source = "Khalaji, Guo, Vanderkooy, Daudjee, PVLDB 2025",
-	.flags = TP_HIT_LOCK_FREE | TP_RANDOMIZED,
+	.flags = TP_HIT_LOCK_FREE | TP_RANDOMIZED | TP_ASKS_SCANS,
 	.state_size = sizeof(pbm_state),
 	.extra_size = sizeof(pbm_page),
 	.params = pbm_params,
 	.fields = pbm_fields,
 	.lists = {"~frames"},
+	.init = pbm_init,
 	.hit = pbm_hit,
 	.victim = pbm_victim,
 	.evict = pbm_evict,
