@@ -62,6 +62,7 @@ def everything() -> InMemoryTrace:
         backend=[1, 2, 3, 3, 3, 3, 2**32 - 1],
         scan=[0, 0, 2**64 - 1, 9, 9, 9, 0],
         count=[0, 0, 300, 0, 0, 0, 2**32 - 1],
+        size=[0, 0, 2**32 - 1, 0, 0, 0, 0],
         speed=[0, 0, 1234.5, 0, 0, 0, 0],
         bitmaps={2: b"\x05\x80", 4: b""},
         relations={5: "orders", 6: 'a "name", with ünicode'},

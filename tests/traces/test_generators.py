@@ -54,14 +54,14 @@ SAMPLES: dict[str, GeneratedTrace] = {
     "tpcc": Tpcc(warehouses=1, length=150_001, backends=3),
 }
 DIGESTS = {
-    "zipf": "cf3e924c15672380",
-    "hot_cold": "ec1a775ac97813f4",
-    "shifting": "d234079d85d3811b",
-    "loop": "e6d2d30f84ad3f3f",
+    "zipf": "357b5bb016a2bfb3",
+    "hot_cold": "385c3b63f390c981",
+    "shifting": "1964794613b5d7b4",
+    "loop": "5f4755d5dc9d9323",
     "scan": "89b54ff4f939afe4",
     "oltp_scan": "25c0f5d113f8e12f",
-    "ycsb": "694cf1a39023ee07",
-    "tpcc": "b88e9a091918c329",
+    "ycsb": "a5059dfce7b374fb",
+    "tpcc": "df2d4190ac601206",
 }
 
 

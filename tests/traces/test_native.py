@@ -35,6 +35,7 @@ def test_what_others_see(tmp_path: Path) -> None:
         "scan",
         "flags",
         "count",
+        "size",
         "speed",
         "bitmap",
     ]

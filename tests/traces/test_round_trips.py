@@ -171,6 +171,7 @@ def test_all_page_numbers(tmp_path_factory: pytest.TempPathFactory, numbers: lis
             st.integers(0, 2**32 - 1),
             st.integers(0, 2**64 - 1),
             st.integers(0, 2**32 - 1),
+            st.integers(0, 2**32 - 1),
             st.floats(0, 1e9, width=32),
             st.none() | st.binary(max_size=5),
         ),
@@ -183,7 +184,7 @@ def test_all_events(
     tmp_path_factory: pytest.TempPathFactory, events: list[tuple[int, ...]], steps: list[int]
 ) -> None:
     *columns, bitmaps = map(list, zip(*events, strict=True))
-    names = ("page", "kind", "flags", "backend", "scan", "count", "speed")
+    names = ("page", "kind", "flags", "backend", "scan", "count", "size", "speed")
     arrays = {
         name: np.array(c, DTYPES.get(name, np.uint64))
         for name, c in zip(names, columns, strict=True)

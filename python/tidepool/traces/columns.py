@@ -18,6 +18,7 @@ DTYPES: dict[str, Any] = {
     "backend": np.uint32,
     "scan": np.uint64,
     "count": np.uint32,
+    "size": np.uint32,
     "speed": np.float32,
 }
 

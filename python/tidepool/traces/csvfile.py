@@ -32,6 +32,7 @@ FIELDS: dict[str, pa.DataType] = {
     "backend": pa.uint32(),
     "scan": pa.uint64(),
     "count": pa.uint32(),
+    "size": pa.uint32(),
     "speed": pa.float32(),
     "bitmap": pa.string(),
 }

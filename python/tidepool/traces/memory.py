@@ -62,7 +62,7 @@ class InMemoryTrace(Trace):
 
 
 def load(trace: Trace) -> InMemoryTrace:
-    """Read a trace into memory: 8 to 37 bytes an event, as it has columns."""
+    """Read a trace into memory: 8 to 43 bytes an event, as it has columns."""
     if isinstance(trace, InMemoryTrace):
         return trace
     return InMemoryTrace(trace.name, trace.chunks(), trace.relations, trace.page_size)

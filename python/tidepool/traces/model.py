@@ -24,10 +24,13 @@ class Kind(IntEnum):
     """What an event is.
 
     READ and WRITE reference a page.  SCAN_BEGIN announces that scan ``scan``
-    will read ``count`` blocks from ``page`` on (within the relation, wrapping
-    at its end when the relation's size is known), or, if it has a bitmap,
-    the block groups set in it; ``speed`` blocks a second if known.
-    SCAN_ADVANCE says that it has got to ``page``; SCAN_END that it is over.
+    will read ``count`` blocks from ``page`` on, upwards, or downwards if it
+    is flagged BACKWARD; it wraps at the ends of the relation's ``size``
+    blocks, unless that is unknown.  With a bitmap it will read the block
+    groups set in it instead, without wrapping.  ``speed`` is in blocks a
+    second, if known.  A READ that names the scan says that it has got to that
+    page; so does SCAN_ADVANCE where reads are not recorded.  SCAN_END says
+    that it is over.
     FORGET says that ``count`` pages from ``page`` on ceased to exist (0: all
     from ``page`` to the end of the relation's fork).
     """
@@ -49,7 +52,7 @@ class Flag(IntFlag):
     BITMAP = 0x20  # through a bitmap scan
     INDEX = 0x40  # through an index scan
     HIT = 0x100  # the recording server found the page resident
-    BACKWARD = 0x200  # SCAN_BEGIN: from the last block to the first
+    BACKWARD = 0x200  # SCAN_BEGIN: towards lower block numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Chunk:
 
     A column that is None is its default throughout: kind READ, flags 0,
     time the position in the trace (one microsecond an event), backend 0,
-    scan 0, count 0, speed 0 (unknown).
+    scan 0, count 0, size 0 (unknown), speed 0 (unknown).
     """
 
     page: NDArray[np.uint64]
@@ -68,6 +71,7 @@ class Chunk:
     backend: NDArray[np.uint32] | None = None
     scan: NDArray[np.uint64] | None = None
     count: NDArray[np.uint32] | None = None
+    size: NDArray[np.uint32] | None = None  # SCAN_BEGIN: blocks of the relation
     speed: NDArray[np.float32] | None = None  # blocks per second
     bitmaps: Mapping[int, bytes] = field(default_factory=dict)
     # ^ by row: of a bitmap scan's SCAN_BEGIN, one bit per block group of 128

@@ -35,6 +35,7 @@ SCHEMA = pa.schema(
         pa.field("scan", pa.uint64(), nullable=False),
         pa.field("flags", pa.uint16(), nullable=False),
         pa.field("count", pa.uint32(), nullable=False),
+        pa.field("size", pa.uint32(), nullable=False),
         pa.field("speed", pa.float32(), nullable=False),
         pa.field("bitmap", pa.binary()),
     ]

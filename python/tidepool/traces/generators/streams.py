@@ -28,6 +28,7 @@ COLUMNS: dict[str, Any] = {
     "backend": np.uint32,
     "scan": np.uint64,
     "count": np.uint32,
+    "size": np.uint32,
     "speed": np.float32,
 }
 
