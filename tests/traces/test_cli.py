@@ -59,7 +59,7 @@ everything.parquet
   referenced once  3 (100.0% of the pages)
   time             2562047788:00:55
   backends         4
-  scans            1
+  scans            1 (1 bitmap, 1 references)
 
   relation  name                    references  writes  pages
   5         orders                           2       1      2

@@ -17,6 +17,7 @@ from tidepool.traces import (
     FORMATS,
     RelationInfo,
     RenumberedTrace,
+    ScanInfo,
     Trace,
     TraceInfo,
     open_trace,
@@ -153,12 +154,27 @@ def _as_table(path: str, format: str, found: TraceInfo) -> str:
         ("referenced once", f"{found.one_touch:,} ({found.one_touch_fraction:.1%} of the pages)"),
         ("time", duration(found.seconds) if found.timed else "not recorded"),
         ("backends", f"{found.backends:,}"),
-        ("scans", f"{found.scans:,}"),
+        ("scans", _scans(found.scans)),
     ]
     lines = [path, *(f"  {line}" for line in aligned(rows))]
     if found.relation_count > 1 or any(r.name for r in found.relations):
         lines += ["", *(f"  {line}" for line in _relations(found))]
     return "\n".join(lines) + "\n"
+
+
+def _scans(found: ScanInfo) -> str:
+    kinds = [
+        (found.bitmap, "bitmap"),
+        (found.index, "index"),
+        (found.backward, "backward"),
+        (found.wrapping, "wrapping"),
+    ]
+    parts = [f"{n:,} {kind}" for n, kind in kinds if n]
+    if found.at_once > 1:
+        parts.append(f"{found.at_once:,} at once")
+    if found.references:
+        parts.append(f"{found.references:,} references")
+    return f"{found.count:,}" + (f" ({', '.join(parts)})" if parts else "")
 
 
 def _relations(found: TraceInfo) -> Iterator[str]:
