@@ -53,6 +53,17 @@ def select(chunk: Chunk, rows: NDArray[np.bool_], position: int) -> Chunk:
     return Chunk(page=chunk.page[rows], bitmaps=bitmaps, **columns)
 
 
+def reorder(chunk: Chunk, order: NDArray[np.int64]) -> Chunk:
+    """Return all rows of a chunk in this order; the chunk has times."""
+    columns = {
+        name: values[order] for name in DTYPES if (values := getattr(chunk, name)) is not None
+    }
+    bitmaps = {
+        int(np.flatnonzero(order == row)[0]): bitmap for row, bitmap in chunk.bitmaps.items()
+    }
+    return Chunk(page=chunk.page[order], bitmaps=bitmaps, **columns)
+
+
 def part(chunk: Chunk, start: int, stop: int) -> Chunk:
     """Return the chunk's rows from ``start`` to before ``stop``.
 
