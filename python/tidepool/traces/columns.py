@@ -19,6 +19,7 @@ DTYPES: dict[str, Any] = {
     "scan": np.uint64,
     "count": np.uint32,
     "size": np.uint32,
+    "low": np.uint32,
     "speed": np.float32,
 }
 

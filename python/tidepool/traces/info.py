@@ -108,13 +108,13 @@ class _Scans:
             self._begin(chunk, row)
 
     def _begin(self, chunk: Chunk, row: int) -> None:
-        flags, count, size = (
+        flags, count, size, low = (
             0 if values is None else int(values[row])
-            for values in (chunk.flags, chunk.count, chunk.size)
+            for values in (chunk.flags, chunk.count, chunk.size, chunk.low)
         )
         first = int(chunk.page[row]) & 0xFFFFFFFF
         backward = bool(flags & Flag.BACKWARD)
-        left = first + 1 if backward else size - first
+        left = first - low + 1 if backward else low + size - first
         has_bitmap = row in chunk.bitmaps
         self.blocks += count
         self.counts["count"] += 1

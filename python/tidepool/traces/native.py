@@ -33,6 +33,7 @@ SCHEMA = pa.schema(
         pa.field("flags", pa.uint16(), nullable=False),
         pa.field("count", pa.uint32(), nullable=False),
         pa.field("size", pa.uint32(), nullable=False),
+        pa.field("low", pa.uint32(), nullable=False),
         pa.field("speed", pa.float32(), nullable=False),
         pa.field("bitmap", pa.binary()),
     ]
