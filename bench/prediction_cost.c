@@ -3,7 +3,7 @@
  *	  Nanoseconds of what prediction adds: evictions, estimates, advances.
  *
  * Prints a line for each measurement: name, nanoseconds.  Evictions are whole
- * misses (victim, evict, admit) in a pool of a million frames, of random pages
+ * misses (victim, evict, admit) in a pool of 131,072 frames, of random pages
  * of one relation, over which 64 scans run.  Each is measured ROUNDS times, in
  * turn; the median counts.
  */
@@ -19,7 +19,7 @@
 #include "tidepool/trail.h"
 
 #define ROUNDS	9
-#define FRAMES	(1u << 20)
+#define FRAMES	(1u << 17)	/* 1 GiB of 8 KiB pages */
 #define BLOCKS	(4 * FRAMES)
 #define SCANS	64
 #define OPERATIONS 100000

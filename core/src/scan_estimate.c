@@ -17,6 +17,7 @@ sooner(float a, float b)
 #define WIDTH 4
 typedef uint32_t u32_vector __attribute__((vector_size(4 * WIDTH)));
 typedef int32_t i32_vector __attribute__((vector_size(4 * WIDTH)));
+typedef uint64_t u64_vector __attribute__((vector_size(4 * WIDTH)));
 typedef float float_vector __attribute__((vector_size(4 * WIDTH)));
 
 #define LOAD(field) (*(const u32_vector *) (const void *) &(field))
@@ -94,9 +95,21 @@ soonest_bitmap(const tp_scans *scans, uint32_t at, uint32_t block,
 	return soonest;
 }
 
-double
-tp_scan_next_access(const tp_scans *scans, tp_page page, uint64_t now)
+/* Is any of the four less? */
+static inline bool
+any_below(float_vector a, float limit)
 {
+	u64_vector	below = (u64_vector) (a < limit);
+
+	return (below[0] | below[1]) != 0;
+}
+
+double
+tp_scan_next_access_from(const tp_scans *scans, tp_page page, double from,
+						 uint64_t now)
+{
+	/* as a float it must not be more */
+	float		enough = (float) (from * (1 - 1e-7));
 	uint32_t	tick = tick_of(now);
 	uint32_t	steps = scans->header->capacity;
 	float		soonest = __builtin_inff();
@@ -121,9 +134,17 @@ tp_scan_next_access(const tp_scans *scans, tp_page page, uint64_t now)
 		if (lanes->bitmaps != 0)
 			soonest = sooner(soonest_bitmap(scans, i, page.block, tick),
 							 soonest);
+		if (any_below(of_ranges, enough))
+			break;
 		i = get_u32(&lanes->next);
 	}
 	for (uint32_t lane = 0; lane < WIDTH; lane++)
 		soonest = sooner(of_ranges[lane], soonest);
 	return soonest;
+}
+
+double
+tp_scan_next_access(const tp_scans *scans, tp_page page, uint64_t now)
+{
+	return tp_scan_next_access_from(scans, page, 0, now);
 }
