@@ -13,6 +13,7 @@ typedef struct candidate
 	uint32_t	frame;
 	double		wait;			/* microseconds until the next reference */
 	uint64_t	last;			/* when the last one was */
+	bool		stale;			/* wait is as of an earlier time */
 } candidate;
 
 /* lru: of equal ones that which was used least recently is further. */

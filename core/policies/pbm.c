@@ -14,9 +14,10 @@
  *	   on mixes of 1 to 16 scans with 0 to 100 % point reads, and never 0.5 %
  *	   more; deciding per relation by the share of its point reads was worse.
  *	2. `remember`: the furthest of the frames that were looked at in vain are
- *	   estimated once more at the next eviction.  8 of them miss 2 to 5 % less
- *	   than none on the same mixes, as much as 26 samples instead of 10.
- *	   remember=0 is the paper.
+ *	   candidates again at the next eviction.  8 of them miss 2 to 5 % less
+ *	   than none on the same mixes, as much as 26 samples instead of 10.  They
+ *	   are estimated anew only when they are first in line, since a page that
+ *	   no scan came near stays where it was.  remember=0 is the paper.
  *	3. A pool no larger than the sample is looked at whole (sample.h), and a
  *	   sample is SAMPLE_MAX (256) frames at most.
  *	4. Of a bulk, a page that was referenced since it was sampled is spared.
@@ -41,11 +42,15 @@
  *	    (1) While next < due: if that entry's frame has its generation, no
  *	      reference after sampled_at, and is usable, propose it; else next + 1.
  *	    (2) Candidates: those entries from index `victims` on whose generation
- *	      is right and which are usable, in their order; then sample_frames
- *	      (sample.h) of samples * victims frames, at most 256; each once.  The
- *	      list becomes the victims + remember furthest of them, the earlier
- *	      candidate first where none is further; due = as many as there are,
- *	      at most victims; next = 1; sampled_at = now.  Propose the first.
+ *	      is right and which are usable, as far as when their references were
+ *	      expected; then, each once and estimated now, what the parameter
+ *	      neighbours names (pbm_chain.h), and sample_frames (sample.h) of
+ *	      samples * victims frames, at most 256.  One by one they are put into
+ *	      the list of the victims + remember furthest, behind those that are
+ *	      as far.  While one of the first `victims` there is not estimated
+ *	      now, the first such one is, and put in again.  due = as many as
+ *	      there are, at most victims; next = 1; sampled_at = now.  Propose the
+ *	      first.
  *	  admit: now = the reference's; pbm_page_begin; onto the ring.
  *	  evict, forget: off the ring.
  *	  coldest: 16 bands by the estimate at `now`, in the order of members from
@@ -105,8 +110,18 @@ typedef struct pbm_state
 	uint32_t	due;			/* the first of them, to be evicted next */
 	uint32_t	next;			/* entry to be proposed next */
 	pbm_entry	list[LISTED];	/* furthest first */
+	double		expected[LISTED];	/* when their pages will be referenced, as
+									 * it was estimated last */
 	pbm_chain	chain;			/* the frames in the order of loading */
 } pbm_state;
+
+/* How frames are selected, as the parameters say. */
+typedef struct selection
+{
+	uint32_t	victims;
+	uint32_t	keep;			/* victims, and what is remembered */
+	bool		lru;
+} selection;
 
 static uint32_t
 param(const tp_pool *pool, int which)
@@ -140,9 +155,12 @@ pbm_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 					   is_unforeseen(pool, access));
 }
 
-/* Microseconds until the page in this frame is referenced, or TP_NEVER. */
+/*
+ * Microseconds until the page in this frame is referenced, or TP_NEVER.  If it
+ * is less than `from`, any number less than that may be returned.
+ */
 static double
-estimate(const tp_pool *pool, uint32_t frame, uint64_t now)
+estimate(const tp_pool *pool, uint32_t frame, double from, uint64_t now)
 {
 	const pbm_page *page = page_of(pool, frame);
 	double		wait = TP_NEVER;
@@ -150,8 +168,10 @@ estimate(const tp_pool *pool, uint32_t frame, uint64_t now)
 
 	if (pool->scans != NULL)
 		wait = param(pool, PARAM_HABITS) ?
-			tp_scan_expected_access(pool->scans, tp_page_of(pool, frame), now) :
-			tp_scan_next_access(pool->scans, tp_page_of(pool, frame), now);
+			tp_scan_expected_access(pool->scans, tp_page_of(pool, frame), from,
+									now) :
+			tp_scan_next_access_from(pool->scans, tp_page_of(pool, frame),
+									 from, now);
 	if (pool->trails != NULL && param(pool, PARAM_INDEX_SCANS))
 		other = pbm_page_trailing(page, pool->trails, now);
 	wait = other < wait ? other : wait;
@@ -186,18 +206,47 @@ next_due(const tp_pool *pool, tp_usable usable, void *arg)
 	return TP_NONE;
 }
 
-/* The frames to choose from; returns how many. */
+static candidate
+candidate_of(const tp_pool *pool, uint32_t frame, double wait, bool stale)
+{
+	candidate	c;
+
+	c.frame = frame;
+	c.wait = wait;
+	c.last = pbm_load(&page_of(pool, frame)->last);
+	c.stale = stale;
+	return c;
+}
+
+/* What is remembered, as it was estimated.  Returns how many there are. */
 static uint32_t
-frames_to_consider(const tp_pool *pool, tp_usable usable, void *arg,
-				   uint32_t *frames)
+consider_remembered(const tp_pool *pool, tp_usable usable, void *arg,
+					candidate *furthest, const selection *want)
+{
+	const pbm_state *state = tp_state(pool, pbm_state);
+	double		now = (double) state->now;
+	uint32_t	n = 0;
+
+	for (uint32_t i = want->victims; i < state->listed; i++)
+		if (may_be_taken(pool, &state->list[i], usable, arg))
+		{
+			double		wait = state->expected[i] - now;
+			candidate	c = candidate_of(pool, state->list[i].frame,
+										 wait > 0 ? wait : 0, true);
+
+			n = keep_furthest(furthest, n, want->keep, &c, want->lru);
+		}
+	return n;
+}
+
+/* The frames to be looked at now; returns how many. */
+static uint32_t
+new_frames(const tp_pool *pool, tp_usable usable, void *arg, uint32_t *frames)
 {
 	const pbm_state *state = tp_state(pool, pbm_state);
 	uint32_t	want = param(pool, PARAM_SAMPLES) * param(pool, PARAM_VICTIMS);
 	uint32_t	n = 0;
 
-	for (uint32_t i = param(pool, PARAM_VICTIMS); i < state->listed; i++)
-		if (may_be_taken(pool, &state->list[i], usable, arg))
-			frames[n++] = state->list[i].frame;
 	for (int i = 0; i < 2 && param(pool, PARAM_NEIGHBOURS); i++)
 		if (may_be_taken(pool, &state->chain.beside[i], usable, arg))
 			frames[n++] = state->chain.beside[i].frame;
@@ -208,48 +257,83 @@ frames_to_consider(const tp_pool *pool, tp_usable usable, void *arg,
 	return n;
 }
 
+/* Estimate anew what is stale among the victims, until nothing is. */
+static void
+refresh_victims(const tp_pool *pool, candidate *furthest, uint32_t n,
+				const selection *want)
+{
+	uint64_t	now = tp_state(pool, pbm_state)->now;
+
+	for (uint32_t i = 0; i < n && i < want->victims;)
+	{
+		candidate	c = furthest[i];
+
+		if (!c.stale)
+		{
+			i++;
+			continue;
+		}
+		c.wait = estimate(pool, c.frame, 0, now);
+		c.stale = false;
+		for (uint32_t j = i; j + 1 < n; j++)
+			furthest[j] = furthest[j + 1];
+		keep_furthest(furthest, n - 1, n, &c, want->lru);
+		i = 0;
+	}
+}
+
+/* Make the list: the furthest of what is remembered and what is new. */
+static void
+make_list(const tp_pool *pool, tp_usable usable, void *arg)
+{
+	pbm_state  *state = tp_state(pool, pbm_state);
+	uint32_t	frames[2 + SAMPLE_MAX];
+	candidate	furthest[LISTED];
+	selection	want;
+	uint32_t	looked_at;
+	uint32_t	n;
+
+	want.victims = param(pool, PARAM_VICTIMS);
+	want.keep = want.victims + param(pool, PARAM_REMEMBER);
+	want.lru = param(pool, PARAM_LRU_FALLBACK) != 0;
+	looked_at = new_frames(pool, usable, arg, frames);
+	n = consider_remembered(pool, usable, arg, furthest, &want);
+	for (uint32_t i = 0; i < looked_at; i++)
+		if (!is_among(furthest, n, frames[i]))
+		{
+			double		from = n < want.keep ? 0 : furthest[n - 1].wait;
+			double		wait = estimate(pool, frames[i], from, state->now);
+			candidate	c = candidate_of(pool, frames[i], wait, false);
+
+			n = keep_furthest(furthest, n, want.keep, &c, want.lru);
+		}
+	refresh_victims(pool, furthest, n, &want);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		state->list[i].frame = furthest[i].frame;
+		state->list[i].generation = pool->nodes[furthest[i].frame].generation;
+		state->expected[i] = (double) state->now + furthest[i].wait;
+	}
+	state->listed = n;
+	state->due = n < want.victims ? n : want.victims;
+	state->next = 1;
+	state->sampled_at = state->now;
+}
+
 static uint32_t
 pbm_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		   const tp_access *access)
 {
 	pbm_state  *state = tp_state(pool, pbm_state);
-	uint32_t	victims = param(pool, PARAM_VICTIMS);
-	uint32_t	keep = victims + param(pool, PARAM_REMEMBER);
-	uint32_t	frames[MOST_REMEMBERED + 2 + SAMPLE_MAX];
-	candidate	furthest[LISTED];
-	bool		lru = param(pool, PARAM_LRU_FALLBACK) != 0;
 	uint32_t	due;
-	uint32_t	looked_at;
-	uint32_t	n = 0;
 
 	(void) incoming;
 	state->now = access->now;
 	due = next_due(pool, usable, arg);
 	if (due != TP_NONE)
 		return due;
-	looked_at = frames_to_consider(pool, usable, arg, frames);
-	for (uint32_t i = 0; i < looked_at; i++)
-	{
-		candidate	newcomer;
-
-		if (is_among(furthest, n, frames[i]))
-			continue;
-		newcomer.frame = frames[i];
-		newcomer.wait = estimate(pool, frames[i], access->now);
-		newcomer.last = pbm_load(&page_of(pool, frames[i])->last);
-		n = keep_furthest(furthest, n, keep, &newcomer, lru);
-	}
-	for (uint32_t i = 0; i < n; i++)
-	{
-		state->list[i].frame = furthest[i].frame;
-		state->list[i].generation =
-			pool->nodes[furthest[i].frame].generation;
-	}
-	state->listed = n;
-	state->due = n < victims ? n : victims;
-	state->next = 1;
-	state->sampled_at = access->now;
-	return n > 0 ? furthest[0].frame : TP_NONE;
+	make_list(pool, usable, arg);
+	return state->listed > 0 ? state->list[0].frame : TP_NONE;
 }
 
 static void
@@ -281,7 +365,7 @@ static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
 	uint64_t	now = tp_state(pool, pbm_state)->now;
-	double		wait = estimate(pool, frame, now);
+	double		wait = estimate(pool, frame, 0, now);
 	uint32_t	band;
 
 	if (wait == TP_NEVER)

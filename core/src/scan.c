@@ -300,6 +300,23 @@ end_of(const tp_scan_spec *spec)
 	return (uint64_t) spec->first + (spec->backward ? 1 : spec->count);
 }
 
+/*
+ * Estimates cannot tell a wrap from a distance in relations this large (16 TiB
+ * of 8 KiB pages): up to where it wraps, then.
+ */
+static void
+avoid_far_wrap(tp_scan_spec *spec)
+{
+	uint32_t	straight = spec->backward ? spec->first - spec->low + 1 :
+		spec->low + spec->size - spec->first;
+
+	if (spec->size <= UINT32_C(1) << 31)
+		return;
+	spec->low = spec->size = 0;
+	if (spec->count > straight)
+		spec->count = straight;
+}
+
 uint64_t
 tp_scan_begin(const tp_scans *scans, const tp_scan_spec *wanted, uint64_t now)
 {
@@ -345,7 +362,11 @@ tp_scan_begin(const tp_scans *scans, const tp_scan_spec *wanted, uint64_t now)
 			bitmap_range(spec.bitmap, &spec);
 			header->counts.bitmaps_short++;
 		}
-		scan->length = range_is_sound(&spec) ? spec.count : 0;
+		if (!range_is_sound(&spec))
+			spec.count = 0;
+		else
+			avoid_far_wrap(&spec);
+		scan->length = spec.count;
 	}
 	if (scan->length == 0)
 	{

@@ -155,9 +155,10 @@ habits_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 }
 
 double
-tp_scan_expected_access(const tp_scans *scans, tp_page page, uint64_t now)
+tp_scan_expected_access(const tp_scans *scans, tp_page page, double from,
+						uint64_t now)
 {
-	double		known = tp_scan_next_access(scans, page, now);
+	double		known = tp_scan_next_access_from(scans, page, from, now);
 	uint32_t	vacant;
 	uint32_t	i = find_habits(scans, page.relation, &vacant);
 	const tp_scan_habits *habits = &scans->habits[i == TP_NONE ? 0 : i];

@@ -278,6 +278,24 @@ ends_of_the_block_space(void **unused)
 	expect(last, TP_NEVER);
 }
 
+/* Where to go round is more than half of that: only up to the turn. */
+static void
+no_wrap_of_the_largest_relations(void **unused)
+{
+	const uint32_t last = UINT32_MAX - 1;
+	uint64_t	scan = begin(range(last - 9, 20, UINT32_MAX, false));
+
+	(void) unused;
+	expect(last - 9, 0);
+	expect(last, ms(9));
+	expect(0, TP_NEVER);
+	end(scan);
+	begin(range(9, 20, UINT32_MAX, true));
+	expect(9, 0);
+	expect(0, ms(9));
+	expect(last, TP_NEVER);
+}
+
 static void
 what_cannot_be_read_is_not_registered(void **unused)
 {
@@ -752,6 +770,7 @@ main(void)
 		TEST(all_the_way_round),
 		TEST(blocks_beyond_the_size_are_not_in_it),
 		TEST(ends_of_the_block_space),
+		TEST(no_wrap_of_the_largest_relations),
 		TEST(what_cannot_be_read_is_not_registered),
 		TEST(progress_moves_the_estimate_by_blocks),
 		TEST(order_of_advances),

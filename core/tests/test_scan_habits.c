@@ -66,7 +66,7 @@ run(tp_scan_spec spec, uint64_t now)
 static double
 expected(uint32_t at, uint64_t now)
 {
-	return tp_scan_expected_access(&scans, tp_page_make(RELATION, at), now);
+	return tp_scan_expected_access(&scans, tp_page_make(RELATION, at), 0, now);
 }
 
 static void
@@ -134,7 +134,7 @@ habits_fade_when_scans_cease(void **unused)
 
 	(void) unused;
 	assert_true(expected(100, now + 1000000u * (uint64_t) MS) >
-				20 * expected(100, now));
+				5 * expected(100, now));
 }
 
 static void
@@ -165,7 +165,7 @@ the_longest_unseen_relation_gives_way(void **unused)
 	{
 		run(range(relation, 0, 256, 256), relation * 1000000);
 		run(range(relation, 0, 256, 256), relation * 1000000 + 500000);
-		assert_true(tp_scan_expected_access(&scans, tp_page_make(relation, 0),
+		assert_true(tp_scan_expected_access(&scans, tp_page_make(relation, 0), 0,
 											relation * 1000000 + 900000) < TP_NEVER);
 	}
 }

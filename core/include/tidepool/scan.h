@@ -258,6 +258,14 @@ double		tp_scan_next_access(const tp_scans *scans, tp_page page,
 								uint64_t now);
 
 /*
+ * The same for callers that do not care how soon it is if it is sooner than
+ * this: then it may be any value that is, not below the true one.  Takes less
+ * time.
+ */
+double		tp_scan_next_access_from(const tp_scans *scans, tp_page page,
+									 double from, uint64_t now);
+
+/*
  * The same with the scans in mind that have not begun: a page that no scan
  * will read, or none soon, may be reached by one that begins meanwhile.  How
  * soon that is to be expected is told by how often scans of the relation
@@ -265,9 +273,10 @@ double		tp_scan_next_access(const tp_scans *scans, tp_page page,
  * took to get there; TP_NEVER for relations without a past.  Never more than
  * tp_scan_next_access.  For pages that a running scan wants within a few
  * times as long as scans of the relation take the running scans alone count.
+ * from: as above, 0 if it is to be exact.
  */
 double		tp_scan_expected_access(const tp_scans *scans, tp_page page,
-									uint64_t now);
+									double from, uint64_t now);
 
 /*
  * Where a scan that must read first .. first + count - 1, in any order that
