@@ -15,7 +15,7 @@
  *	  nodes     1 per frame            page, generation, links           32 B
  *	  extra     1 per frame            what one policy adds        0 .. 24 B
  *	  members   1 per frame            the pool's frames, densely         4 B
- *	  buckets   1 per frame            hash chains of the ghosts          4 B
+ *	  buckets   1 per frame            hash chains, see hash.h            4 B
  *	  ghosts    G per frame, 1 spare   keys of evicted pages             32 B
  *
  * nodes, extra, buckets and ghosts are indexed by frame number and may be
