@@ -49,8 +49,15 @@ bitmap_range(const tp_bitmap *bitmap, tp_scan_spec *spec)
 			high = group;
 		}
 	spec->bitmap = NULL;
-	spec->first = low << bitmap->shift;
-	spec->count = (high - low + 1) << bitmap->shift;
 	spec->size = 0;
 	spec->backward = false;
+	spec->count = 0;
+	if (low > high)
+		return;
+	spec->first = low << bitmap->shift;
+	spec->count = bitmap_blocks(high - low + 1, bitmap->shift);
+
+	/* there is no block UINT32_MAX */
+	if (spec->count > UINT32_MAX - spec->first)
+		spec->count = UINT32_MAX - spec->first;
 }

@@ -51,6 +51,7 @@ tp_block_pool(const tp_policy *policy, const double *params, uint32_t capacity,
 
 	pool.policy = policy;
 	pool.scans = NULL;
+	pool.trails = NULL;
 	pool.extra_stride = stride_of(policy);
 	pool.ghosts_per_frame = tp_policy_ghosts_per_frame(policy, params);
 	pool.spare_ghost = pool.ghosts_per_frame * capacity;

@@ -15,6 +15,12 @@
 /* A new measurement's weight in the smoothed speed. */
 #define WEIGHT 0.25f
 
+/*
+ * A measurement counts as at most so many times slower than the scan was so
+ * far: one that paused is soon known again for what it is.
+ */
+#define SLOWDOWN 64
+
 /* A scan has at least this many times the time of a stride to make one. */
 #define PATIENT_STRIDES 16
 
@@ -44,7 +50,7 @@ relation_places(uint32_t capacity)
 {
 	uint32_t	places = TP_SCAN_PROBES;
 
-	while (places < 2 * capacity)
+	while (places < 4 * capacity)
 		places *= 2;
 	return places;
 }
@@ -133,7 +139,7 @@ scan_relation(const tp_scans *scans, uint64_t relation, uint32_t *vacant)
 		uint32_t	i = (home + probe) & mask;
 		const tp_scan_relation *place = &scans->relations[i];
 
-		if (place->lanes == TP_NONE)
+		if (get_u32(&place->lanes) == TP_NONE)
 			*vacant = *vacant == TP_NONE ? i : *vacant;
 		else if (place->relation == relation)
 			return i;
@@ -183,7 +189,7 @@ remove_scan(const tp_scans *scans, uint32_t number)
 	{
 		scans->bitmaps[scan->bitmap].shift = header->free_bitmap;
 		header->free_bitmap = scan->bitmap;
-		scan->bitmap = TP_NONE;
+		set_u32(&scan->bitmap, TP_NONE);
 	}
 	relation->scans--;
 	if (lanes->used == 0)
@@ -311,12 +317,12 @@ tp_scan_begin(const tp_scans *scans, const tp_scan_spec *wanted, uint64_t now)
 
 	if (spec.bitmap != NULL && header->free_bitmap != TP_NONE)
 	{
-		scan->bitmap = header->free_bitmap;
-		bitmap = &scans->bitmaps[scan->bitmap];
+		bitmap = &scans->bitmaps[header->free_bitmap];
+		set_u32(&scan->bitmap, header->free_bitmap);
 		header->free_bitmap = bitmap->shift;
 		*bitmap = *spec.bitmap;
 		bitmap_rank(bitmap);
-		scan->length = bitmap->groups << bitmap->shift;
+		scan->length = bitmap_blocks(bitmap->groups, bitmap->shift);
 	}
 	else
 	{
@@ -378,22 +384,34 @@ tp_scan_end_owner(const tp_scans *scans, uint32_t owner)
 
 /* ---- progress ---- */
 
-/* Smooth the speed over the blocks since it was last measured. */
+/* The pace over the blocks since it was last measured, smoothed. */
+static float
+smoothed_pace(const tp_scan *scan, float pace, uint32_t done, uint64_t now)
+{
+	uint64_t	elapsed = now > scan->measured_at ? now - scan->measured_at : 0;
+	float		seen = (float) elapsed / (float) (done - scan->measured_done);
+	float		slowest = SLOWDOWN * (pace > 1 ? pace : 1);
+
+	return pace + WEIGHT * ((seen < slowest ? seen : slowest) - pace);
+}
+
 static void
 measure(const tp_scans *scans, uint32_t number, uint32_t done, uint64_t now)
 {
 	tp_scan    *scan = &scans->scans[number];
 	tp_scan_lanes *lanes = &scans->lanes[number / TP_SCAN_LANES];
 	uint32_t	lane = number % TP_SCAN_LANES;
-	uint64_t	elapsed = now > scan->measured_at ? now - scan->measured_at : 0;
-	float		seen = (float) elapsed / (float) (done - scan->measured_done);
-	float		pace = lanes->pace[lane];
+	float		usual = scans->header->pace;
 
-	pace += WEIGHT * (seen - pace);
-	set_float(&lanes->pace[lane], pace);
-	set_float(&scans->header->pace,
-			  scans->header->pace + WEIGHT * (pace - scans->header->pace));
-	set_u32(&lanes->until[lane], patience_until(now, pace));
+	/* not so if another scan was given the place under our hands */
+	if (done > scan->measured_done)
+	{
+		float		pace = smoothed_pace(scan, lanes->pace[lane], done, now);
+
+		set_float(&lanes->pace[lane], pace);
+		set_float(&scans->header->pace, usual + WEIGHT * (pace - usual));
+	}
+	set_u32(&lanes->until[lane], patience_until(now, lanes->pace[lane]));
 	scan->measured_at = now;
 	scan->measured_done = done;
 }
@@ -406,20 +424,23 @@ tp_scan_advance(const tp_scans *scans, uint64_t handle, uint32_t block,
 	uint32_t	lane = number % TP_SCAN_LANES;
 	tp_scan_lanes *lanes;
 	const tp_scan *scan;
+	uint32_t	bitmap;
 	uint32_t	position;
 
 	if (number == TP_NONE)
 		return;
 	scan = &scans->scans[number];
 	lanes = &scans->lanes[number / TP_SCAN_LANES];
-	if (scan->bitmap != TP_NONE)
-		position = bitmap_position(&scans->bitmaps[scan->bitmap], block);
+	bitmap = get_u32(&scan->bitmap);
+	if (bitmap != TP_NONE)
+		position = bitmap_position(&scans->bitmaps[bitmap], block);
 	else
 		position = range_position(block, lanes->first[lane], lanes->size[lane],
 								  lanes->backward[lane]);
 	if (position >= scan->length || position < lanes->done[lane])
 		return;
 	set_u32(&lanes->done[lane], position + 1);
-	if (position + 1 - scan->measured_done >= STRIDE)
+	if (position + 1 - scan->measured_done >= STRIDE ||
+		is_later(tick_of(now), lanes->until[lane]))
 		measure(scans, number, position + 1, now);
 }

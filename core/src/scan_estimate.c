@@ -30,17 +30,18 @@ typedef float float_vector __attribute__((vector_size(4 * WIDTH)));
 static inline float_vector
 waits(const tp_scan_lanes *lanes, uint32_t lane, uint32_t block, uint32_t tick)
 {
-	const		u32_vector first = LOAD(lanes->first[lane]);
-	const		u32_vector backward = LOAD(lanes->backward[lane]);
-	const		u32_vector done = LOAD(lanes->done[lane]);
+	u32_vector	first = LOAD(lanes->first[lane]);
+	u32_vector	backward = LOAD(lanes->backward[lane]);
+	u32_vector	done = LOAD(lanes->done[lane]);
+	u32_vector	size = LOAD(lanes->size[lane]);
 	u32_vector	before = (u32_vector) (block < first);
 	u32_vector	beyond = (u32_vector) (block > first);
 	u32_vector	wrapped = (before & ~backward) | (beyond & backward);
 	u32_vector	position = (((block - first) ^ backward) - backward) +
-		(LOAD(lanes->size[lane]) & wrapped);
+		(size & wrapped);
 	u32_vector	left = position - done;
 	i32_vector	ahead = (position >= done) &
-		(position < LOAD(lanes->length[lane])) &
+		(position < LOAD(lanes->length[lane])) & (block <= size - 1) &
 		((i32_vector) (tick - LOAD(lanes->until[lane])) <= 0);
 	float_vector wait;
 
@@ -77,7 +78,8 @@ soonest_bitmap(const tp_scans *scans, uint32_t at, uint32_t block,
 
 	for (uint32_t lane = 0; lane < TP_SCAN_LANES; lane++)
 	{
-		uint32_t	bitmap = scans->scans[at * TP_SCAN_LANES + lane].bitmap;
+		uint32_t	bitmap =
+			get_u32(&scans->scans[at * TP_SCAN_LANES + lane].bitmap);
 		uint32_t	position;
 
 		if ((lanes->bitmaps >> lane & 1) == 0 ||
@@ -108,7 +110,8 @@ tp_scan_next_access(const tp_scans *scans, tp_page page, uint64_t now)
 		return TP_NEVER;
 
 	/* lanes that change hands under us could lead in a circle */
-	for (i = scans->relations[i].lanes; i != TP_NONE && steps > 0; steps--)
+	for (i = get_u32(&scans->relations[i].lanes); i != TP_NONE && steps > 0;
+		 steps--)
 	{
 		const tp_scan_lanes *lanes = &scans->lanes[i];
 
@@ -116,7 +119,7 @@ tp_scan_next_access(const tp_scans *scans, tp_page page, uint64_t now)
 		if (lanes->bitmaps != 0)
 			soonest = sooner(soonest_bitmap(scans, i, page.block, tick),
 							 soonest);
-		i = lanes->next;
+		i = get_u32(&lanes->next);
 	}
 	return soonest;
 }

@@ -7,11 +7,21 @@
 
 #include "tidepool/scan.h"
 
-/* Ticks of about a millisecond, counted modulo 2^32. */
+/* A field that others may be writing: loaded once, whole. */
+static inline uint32_t
+get_u32(const uint32_t *field)
+{
+	return __atomic_load_n(field, __ATOMIC_RELAXED);
+}
+
+/*
+ * Ticks of about 65 milliseconds, counted modulo 2^32: four years may pass
+ * before what has been gone for so long seems to be there again.
+ */
 static inline uint32_t
 tick_of(uint64_t now)
 {
-	return (uint32_t) (now >> 10);
+	return (uint32_t) (now >> 16);
 }
 
 static inline bool
@@ -20,13 +30,19 @@ is_later(uint32_t tick, uint32_t than)
 	return (int32_t) (tick - than) > 0;
 }
 
-/* The block's place in the order of a range scan; length or more: not in it. */
+/*
+ * The block's place in the order of a range scan; length or more: not in it.
+ * Blocks that the relation gained since the scan began are not.
+ */
 static inline uint32_t
 range_position(uint32_t block, uint32_t first, uint32_t size, uint32_t backward)
 {
 	uint32_t	away = ((block - first) ^ backward) - backward;
 	bool		wrapped = backward ? block > first : block < first;
 
+	/* size 0 becomes the largest number */
+	if (block > size - 1)
+		return UINT32_MAX;
 	return away + (wrapped ? size : 0);
 }
 
@@ -39,6 +55,15 @@ bits_in(uint64_t x)
 		((x >> 2) & UINT64_C(0x3333333333333333));
 	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
 	return (uint32_t) ((x * UINT64_C(0x0101010101010101)) >> 56);
+}
+
+/* Blocks of so many groups, as many as a number can tell. */
+static inline uint32_t
+bitmap_blocks(uint32_t groups, uint32_t shift)
+{
+	uint64_t	blocks = (uint64_t) groups << shift;
+
+	return blocks < UINT32_MAX ? (uint32_t) blocks : UINT32_MAX;
 }
 
 /* The block's place in the order of a bitmap scan; UINT32_MAX: not in it. */

@@ -138,7 +138,7 @@ bool
 tps_cache_move(tps_cache *cache)
 {
 	const tp_policy *policy = cache->pool.policy;
-	const struct tp_scans *scans = cache->pool.scans;
+	const tp_pool before = cache->pool;
 	size_t		size = tp_block_size(policy, cache->params, cache->capacity);
 	void	   *block = make_block(cache, policy);
 
@@ -149,7 +149,8 @@ tps_cache_move(tps_cache *cache)
 	free(cache->block);
 	cache->block = block;
 	cache->pool = tp_block_pool(policy, cache->params, cache->capacity, block);
-	cache->pool.scans = scans;
+	cache->pool.scans = before.scans;
+	cache->pool.trails = before.trails;
 	return true;
 }
 

@@ -10,10 +10,19 @@
 #include "report.h"
 #include "scans.h"
 
-static void *
-make_block(uint32_t scans, uint32_t bitmaps)
+/* Memory for the pieces, or false. */
+static bool
+make_blocks(tps_scans *scans)
 {
-	return aligned_alloc(64, tp_scans_size(scans, bitmaps));
+	scans->block = aligned_alloc(64, tp_scans_size(scans->capacity,
+												   scans->bitmaps));
+	scans->trails_block = malloc(tp_trails_size(scans->capacity,
+												TPS_TRAIL_MARKS));
+	if (scans->block != NULL && scans->trails_block != NULL)
+		return true;
+	free(scans->block);
+	free(scans->trails_block);
+	return false;
 }
 
 tps_scans *
@@ -25,13 +34,14 @@ tps_scans_new(uint32_t capacity, uint32_t bitmaps)
 		return NULL;
 	scans->capacity = capacity;
 	scans->bitmaps = bitmaps;
-	scans->block = make_block(capacity, bitmaps);
-	if (scans->block == NULL)
+	if (!make_blocks(scans))
 	{
 		free(scans);
 		return NULL;
 	}
 	scans->view = tp_scans_init(capacity, bitmaps, scans->block);
+	scans->trails = tp_trails_init(capacity, TPS_TRAIL_MARKS,
+								   scans->trails_block);
 	return scans;
 }
 
@@ -41,6 +51,7 @@ tps_scans_free(tps_scans *scans)
 	if (scans == NULL)
 		return;
 	free(scans->block);
+	free(scans->trails_block);
 	free(scans);
 }
 
@@ -84,7 +95,8 @@ tps_scans_end(tps_scans *scans, uint64_t handle)
 uint32_t
 tps_scans_end_owner(tps_scans *scans, uint32_t owner)
 {
-	return tp_scan_end_owner(&scans->view, owner);
+	return tp_scan_end_owner(&scans->view, owner) +
+		tp_trail_end_owner(&scans->trails, owner);
 }
 
 double
@@ -93,25 +105,63 @@ tps_scans_next_access(const tps_scans *scans, uint64_t page, uint64_t now)
 	return tp_scan_next_access(&scans->view, cache_page(page), now);
 }
 
+uint64_t
+tps_trail_begin(tps_scans *scans, uint64_t index, uint32_t owner, uint64_t now)
+{
+	return tp_trail_begin(&scans->trails, index, owner, now);
+}
+
+void
+tps_trail_tuple(tps_scans *scans, uint64_t handle, uint64_t tuple, uint64_t now)
+{
+	tp_trail_tuple(&scans->trails, handle, tuple, now);
+}
+
+void
+tps_trail_end(tps_scans *scans, uint64_t handle)
+{
+	tp_trail_end(&scans->trails, handle);
+}
+
+double
+tps_trail_delay(const tps_scans *scans, uint64_t handle)
+{
+	return tp_trail_delay(&scans->trails, handle);
+}
+
 uint32_t
 tps_scans_running(const tps_scans *scans)
 {
-	return scans->view.header->running;
+	return scans->view.header->running + scans->trails.header->running;
+}
+
+/* As memcpy, after which nothing is found at the old place. */
+static void
+move_block(void *to, void *from, size_t size)
+{
+	memcpy(to, from, size);
+	memset(from, 0xa5, size);
+	free(from);
 }
 
 bool
 tps_scans_move(tps_scans *scans)
 {
-	size_t		size = tp_scans_size(scans->capacity, scans->bitmaps);
-	void	   *block = make_block(scans->capacity, scans->bitmaps);
+	void	   *block = scans->block;
+	void	   *trails_block = scans->trails_block;
 
-	if (block == NULL)
+	if (!make_blocks(scans))
+	{
+		scans->block = block;
+		scans->trails_block = trails_block;
 		return false;
-	memcpy(block, scans->block, size);
-	memset(scans->block, 0xa5, size);
-	free(scans->block);
-	scans->block = block;
-	scans->view = tp_scans_view(block);
+	}
+	move_block(scans->block, block,
+			   tp_scans_size(scans->capacity, scans->bitmaps));
+	move_block(scans->trails_block, trails_block,
+			   tp_trails_size(scans->capacity, TPS_TRAIL_MARKS));
+	scans->view = tp_scans_view(scans->block);
+	scans->trails = tp_trails_view(scans->trails_block);
 	return true;
 }
 
@@ -120,11 +170,13 @@ tps_scans_check(const tps_scans *scans, char *text, size_t size)
 {
 	report_text report = report_to(text, size);
 
-	return tp_scans_check(&scans->view, write_report, &report);
+	return tp_scans_check(&scans->view, write_report, &report) +
+		tp_trails_check(&scans->trails, write_report, &report);
 }
 
 void
 tps_cache_set_scans(tps_cache *cache, const tps_scans *scans)
 {
 	cache->pool.scans = scans == NULL ? NULL : &scans->view;
+	cache->pool.trails = scans == NULL ? NULL : &scans->trails;
 }

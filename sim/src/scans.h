@@ -5,14 +5,16 @@
 #ifndef TIDEPOOL_SIM_SCANS_H
 #define TIDEPOOL_SIM_SCANS_H
 
-#include "tidepool/scan.h"
 #include "tidepool/sim.h"
+#include "tidepool/trail.h"
 
 struct tps_scans
 {
 	tp_scans	view;
+	tp_trails	trails;
 	void	   *block;			/* what view points into */
-	uint32_t	capacity;
+	void	   *trails_block;	/* what trails points into */
+	uint32_t	capacity;		/* scans of either kind */
 	uint32_t	bitmaps;
 };
 

@@ -122,6 +122,8 @@ typedef struct tp_pool
 	const struct tp_scans *scans;	/* the running scans (scan.h), for the
 									 * policies that ask them; NULL: none are
 									 * known */
+	const struct tp_trails *trails; /* the trailing index scans (trail.h),
+									 * likewise */
 	uint32_t	spare_ghost;	/* one more slot of the pool's own, so that an
 								 * eviction can leave a ghost before the
 								 * admission that follows removes one */
@@ -141,7 +143,8 @@ typedef struct tp_pool
 typedef struct tp_access
 {
 	uint64_t	now;			/* microseconds, the caller's monotonic clock */
-	uint64_t	scan;			/* registered scan that made it, 0 for none */
+	uint64_t	scan;			/* registered scan that made it, 0 for none;
+								 * tp_is_trail (trail.h) tells which kind */
 	uint32_t	backend;		/* who made it */
 	uint32_t	flags;			/* TP_WRITE | ... */
 } tp_access;

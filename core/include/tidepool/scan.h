@@ -32,7 +32,7 @@
  *
  * MEMORY.  One block of fixed size, of indexes and numbers, never pointers:
  *
- *	  header | relations[2 * scans, a power of two] | lanes[scans]
+ *	  header | relations[4 * scans, a power of two] | lanes[scans]
  *	         | scans[scans * TP_SCAN_LANES] | bitmaps[bitmaps]
  *
  * Scans of one relation stand side by side, eight to a tp_scan_lanes, whose
@@ -44,7 +44,10 @@
  *	  tp_scan_begin, tp_scan_end, tp_scan_end_owner: the caller holds the
  *	    registry's lock exclusively.
  *	  tp_scan_advance: by the scan's owner alone, without any lock.  It writes
- *	    the scan's own lane and record, nothing else but header->pace.
+ *	    the scan's own lane and record, nothing else but header->pace.  If the
+ *	    scan is taken for gone, and its place given to another, in the very
+ *	    middle of this, then the other's position and pace may be overwritten:
+ *	    its estimates are wrong until it has come so far, or has ended.
  *	  tp_scan_next_access: by anyone, without any lock, beside all others.  It
  *	    may read a scan that is half entered, half gone, or another relation's
  *	    by now.  All it takes from there are numbers and indexes that are
@@ -53,7 +56,7 @@
  *
  * COSTS (measured by bench/prediction_cost.py): an estimate reads one or two
  * cache lines, and one tp_scan_lanes per eight scans of the relation; a scan
- * without neighbours takes 700 bytes.
+ * without neighbours takes 640 bytes.
  */
 #ifndef TIDEPOOL_SCAN_H
 #define TIDEPOOL_SCAN_H
@@ -176,8 +179,9 @@ typedef struct tp_scans
 } tp_scans;
 
 /*
- * Bytes of a registry that can hold this many scans (1 .. 2^24) whatever
- * relations they are of, and of them this many with bitmaps of their own.
+ * Bytes of a registry that can hold this many scans (1 .. 2^24) even if each
+ * is of another relation, and of them this many with bitmaps of their own.
+ * (Then one in ten thousand may not find a place for its relation.)
  */
 size_t		tp_scans_size(uint32_t scans, uint32_t bitmaps);
 

@@ -75,10 +75,11 @@ void		tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now);
 /* ---- running scans ---- */
 
 /*
- * A registry of running scans (scan.h), which any number of caches may look
- * into.  It must outlive them, or tps_cache_set_scans(cache, NULL) be called.
+ * A registry of running scans (scan.h), and of trailing index scans (trail.h,
+ * with TPS_TRAIL_MARKS marks), which any number of caches may look into.  It must outlive them, or tps_cache_set_scans(cache, NULL) be called.
  */
 typedef struct tps_scans tps_scans;
+#define TPS_TRAIL_MARKS 65536
 
 /* What a scan will read, as tp_scan_spec. */
 typedef struct tps_scan
@@ -95,7 +96,8 @@ typedef struct tps_scan
 	uint32_t	owner;
 } tps_scan;
 
-/* Room for so many scans, of whatever relations, and so many bitmaps. */
+/* Room for so many scans, of whatever relations, of which so many can have
+ * bitmaps; and for so many trailing index scans. */
 tps_scans  *tps_scans_new(uint32_t scans, uint32_t bitmaps);
 void		tps_scans_free(tps_scans *scans);
 
@@ -110,6 +112,16 @@ uint32_t	tps_scans_end_owner(tps_scans *scans, uint32_t owner);
 /* Microseconds until a scan reads the page; infinite if none will. */
 double		tps_scans_next_access(const tps_scans *scans, uint64_t page,
 								  uint64_t now);
+
+/* Trailing index scans; contracts as in trail.h. */
+uint64_t	tps_trail_begin(tps_scans *scans, uint64_t index, uint32_t owner,
+							uint64_t now);
+void		tps_trail_tuple(tps_scans *scans, uint64_t handle, uint64_t tuple,
+							uint64_t now);
+void		tps_trail_end(tps_scans *scans, uint64_t handle);
+double		tps_trail_delay(const tps_scans *scans, uint64_t handle);
+
+/* Scans of both kinds. */
 uint32_t	tps_scans_running(const tps_scans *scans);
 
 /* Move the registry to another place in memory. */
