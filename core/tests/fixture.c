@@ -66,6 +66,7 @@ report(void *arg, const char *violation, uint32_t index)
 static void
 move(fixture *f)
 {
+	const tp_pool before = f->pool;
 	size_t		size = tp_block_size(f->pool.policy, f->params,
 									 FIXTURE_CAPACITY);
 	void	   *block = malloc(size);
@@ -75,7 +76,8 @@ move(fixture *f)
 	memset(f->block, 0xa5, size);
 	free(f->block);
 	f->block = block;
-	f->pool = tp_block_pool(f->pool.policy, f->params, FIXTURE_CAPACITY, block);
+	f->pool = tp_block_pool(before.policy, f->params, FIXTURE_CAPACITY, block);
+	f->pool.scans = before.scans;
 }
 
 static uint32_t
