@@ -4,8 +4,8 @@ Twice: long walks, which get deep into the states, and sequences that
 Hypothesis searches and shrinks.  The operations are references (some writes,
 some correlated, some VACUUM's), scans, pins, pages that cease to exist,
 proposals not carried out, evictions not followed by an admission, misses
-under way while others are served, frames that join and leave, and moves of
-the state in memory.
+under way while others are served, frames that join and leave, scans that
+announce what they will read, and moves of the state in memory.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from hypothesis import strategies as st
 
 from reference import MODELS
 from reference.base import CORRELATED, VACUUM, WRITE, Model
+from scans import RELATION_BLOCKS, Scans
 from tidepool import PolicySpec, Pool, parse_policy, policies
 from tidepool._sim import lib
 
 CAPACITY = 16
 PAGES = 25  # at most
+OFFSETS = [0, 1, 64, 126, 127]  # of pages in a block group
 
 # Parameters beside the defaults that the models are run with.
 VARIANTS: dict[str, list[str]] = {
@@ -52,6 +54,11 @@ VARIANTS: dict[str, list[str]] = {
     "w_tinylfu": ["window=0.3,protected=0.5"],
     "lru_k": ["k=1", "k=3", "crp=3", "k=2,crp=2,history=0.5", "k=3,crp=1,history=2", "history=0"],
     "lirs": ["hir=0.3,ghosts=1", "hir=0.1,ghosts=0.5", "ghosts=0"],
+    "pbm_pq": [
+        "bucket=0.001,buckets_per_group=2,groups=3,victims=1",
+        "bucket=0.01,buckets_per_group=1,groups=12,victims=3",
+        "bucket=1,buckets_per_group=5,groups=1,victims=2",
+    ],
     "lirs2": ["hir=0.3,ghosts=1", "hir=0.5,ghosts=4"],
 }
 
@@ -64,6 +71,7 @@ SPECS = [
 Operation = tuple[Any, ...]  # the name of a method of Pair, and its arguments
 
 FLAGS = [0, 0, 0, WRITE, CORRELATED, VACUUM, WRITE | CORRELATED, WRITE | VACUUM]
+SPEEDS = [0, 1e3, 1e5, 1e6]  # of scans, blocks per second
 WAITS = [1, 3, 10, 100, 10**5]
 
 
@@ -78,6 +86,9 @@ class Pair:
         )
         for frame in range(frames):
             self.model.join(frame)
+        self.scans = Scans()
+        self.scans.watched_by(self.pool)
+        self.model.next_access = lambda page: self.scans.next_access(page, self.model.now)
         self.pages = pages
         self.most_frames = min(CAPACITY, 2 * frames + 1)
         self.pinned: set[int] = set()
@@ -92,9 +103,10 @@ class Pair:
         return page if self.pool.find(page) is None else None
 
     def number(self, page: int) -> int:
-        """The number of a page: they are of two relations."""
+        """The number of a page: they are of two relations, in several block groups."""
         page %= self.pages
-        return page if page % 3 else 1 << 34 | page
+        block = page // len(OFFSETS) * 128 + OFFSETS[page % len(OFFSETS)]
+        return block if page % 3 else 1 << 34 | block
 
     def victim(self, page: int, flags: int) -> int | None:
         unusable = self.pinned | {frame for frame, _, _ in self.misses}
@@ -220,8 +232,18 @@ class Pair:
                 self.model.leave(frame)
                 self.compare()
 
+    def begin_scan(self, page: int, count: int, speed: float, backward: bool) -> None:
+        self.scans.begin(self.number(page), count, speed, backward, self.pool.now)
+
+    def advance_scan(self, i: int, blocks: int) -> None:
+        self.scans.advance(i, blocks, self.pool.now)
+
+    def end_scan(self, i: int) -> None:
+        self.scans.end(i)
+
     def move(self) -> None:
         self.pool.move()
+        self.scans.move()
 
     def run(self, operations: list[Operation]) -> None:
         for name, *args in operations:
@@ -263,9 +285,15 @@ WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
     "wait": (6, lambda r: (r.choice(WAITS),)),
     "join": (12, lambda r: (r.randrange(CAPACITY), r.randint(1, 4))),
     "leave": (6, lambda r: (r.randint(1, 4),)),
+    "begin_scan": (
+        6,
+        lambda r: (page(r), r.randint(1, RELATION_BLOCKS), r.choice(SPEEDS), r.random() < 0.3),
+    ),
+    "advance_scan": (30, lambda r: (r.randrange(8), r.randint(1, 128))),
+    "end_scan": (4, lambda r: (r.randrange(8),)),
     "move": (1, lambda r: ()),
 }
-CALM = ["reference", "scan", "wait"]
+CALM = ["reference", "scan", "wait", "begin_scan", "advance_scan", "end_scan"]
 
 
 def walk(random: Random, names: list[str], length: int) -> list[Operation]:
@@ -307,6 +335,15 @@ operation = st.one_of(
     st.tuples(st.just("wait"), st.sampled_from(WAITS)),
     st.tuples(st.just("join"), st.integers(0, CAPACITY - 1), st.integers(1, 4)),
     st.tuples(st.just("leave"), st.integers(1, 4)),
+    st.tuples(
+        st.just("begin_scan"),
+        pages,
+        st.integers(1, RELATION_BLOCKS),
+        st.sampled_from(SPEEDS),
+        st.booleans(),
+    ),
+    st.tuples(st.just("advance_scan"), st.integers(0, 7), st.integers(1, 128)),
+    st.tuples(st.just("end_scan"), st.integers(0, 7)),
     st.tuples(st.just("move")),
 )
 # (a plain list would have about ten operations, however long it may be)

@@ -20,6 +20,7 @@ from reference.lru_k import LRUK
 from reference.mq import MQ
 from reference.mru import MRU
 from reference.osic import OSIC
+from reference.pbm_pq import PbmPq
 from reference.random import Random
 from reference.recycle_jam import Jam, Recycle
 from reference.s3fifo import S3FIFO
@@ -51,4 +52,5 @@ MODELS: dict[str, type[Model]] = {
     "keep": Keep,
     "recycle": Recycle,
     "jam": Jam,
+    "pbm_pq": PbmPq,
 }

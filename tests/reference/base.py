@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from math import inf
 
 WRITE, CORRELATED, VACUUM = 0x01, 0x02, 0x04
 
@@ -36,7 +37,8 @@ class Model:
     keeps its lists as Python lists of frames (resident) or pages (ghosts),
     most recent first.  ``page`` maps resident frames to pages, ``c`` is the
     number of frames, ``now`` the time of the operation in microseconds,
-    ``backend`` who made the reference being served.
+    ``backend`` who made the reference being served, ``next_access`` says in how
+    many microseconds a scan will read a page.
     """
 
     counts_all = False  # on_hit is also told of references that do not promote
@@ -46,6 +48,7 @@ class Model:
         self.random_state = seed
         self.now = 0
         self.backend = 0
+        self.next_access: Callable[[int], float] = lambda page: inf
         self.ghosts_per_frame = ghosts_per_frame
         self.members: list[int] = []
         self.free: list[int] = []  # next to be used first
