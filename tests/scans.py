@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tidepool import Pool
 from tidepool._sim import ffi, lib
 
-RELATION_BLOCKS = 640
+RELATION_BLOCKS = 896
 CAPACITY = 8
 
 

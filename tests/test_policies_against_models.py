@@ -26,7 +26,7 @@ from tidepool._sim import lib
 
 CAPACITY = 16
 PAGES = 25  # at most
-OFFSETS = [0, 1, 64, 126, 127]  # of pages in a block group
+OFFSETS = [0, 1, 64, 127]  # of pages in a block group
 
 # Parameters beside the defaults that the models are run with.
 VARIANTS: dict[str, list[str]] = {
@@ -55,9 +55,9 @@ VARIANTS: dict[str, list[str]] = {
     "lru_k": ["k=1", "k=3", "crp=3", "k=2,crp=2,history=0.5", "k=3,crp=1,history=2", "history=0"],
     "lirs": ["hir=0.3,ghosts=1", "hir=0.1,ghosts=0.5", "ghosts=0"],
     "pbm_pq": [
-        "bucket=0.001,buckets_per_group=2,groups=3,victims=1",
-        "bucket=0.01,buckets_per_group=1,groups=12,victims=3",
-        "bucket=1,buckets_per_group=5,groups=1,victims=2",
+        "bucket=0.01,buckets_per_group=2,groups=5,victims=1,corrections=2",
+        "bucket=0.001,buckets_per_group=1,groups=12,victims=3,corrections=1",
+        "bucket=0.1,buckets_per_group=5,groups=1,victims=2",
     ],
     "lirs2": ["hir=0.3,ghosts=1", "hir=0.5,ghosts=4"],
 }
@@ -71,7 +71,7 @@ SPECS = [
 Operation = tuple[Any, ...]  # the name of a method of Pair, and its arguments
 
 FLAGS = [0, 0, 0, WRITE, CORRELATED, VACUUM, WRITE | CORRELATED, WRITE | VACUUM]
-SPEEDS = [0, 1e3, 1e5, 1e6]  # of scans, blocks per second
+SPEEDS = [0, 1e5, 1e6, 1e7]  # of scans, blocks per second
 WAITS = [1, 3, 10, 100, 10**5]
 
 
@@ -286,10 +286,10 @@ WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
     "join": (12, lambda r: (r.randrange(CAPACITY), r.randint(1, 4))),
     "leave": (6, lambda r: (r.randint(1, 4),)),
     "begin_scan": (
-        6,
+        20,
         lambda r: (page(r), r.randint(1, RELATION_BLOCKS), r.choice(SPEEDS), r.random() < 0.3),
     ),
-    "advance_scan": (30, lambda r: (r.randrange(8), r.randint(1, 128))),
+    "advance_scan": (40, lambda r: (r.randrange(8), r.randint(1, 128))),
     "end_scan": (4, lambda r: (r.randrange(8),)),
     "move": (1, lambda r: ()),
 }

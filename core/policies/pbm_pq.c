@@ -16,13 +16,13 @@
  *	   time that was estimated, and when it stands where the next victim would
  *	   be taken from.  What has become wanted later, or by no one, is
  *	   found when its time has come.
- *	2. All of that is bounded: a look at the timeline estimates at most 16
- *	   block groups anew.
+ *	2. All of that is bounded: a look at the timeline estimates at most
+ *	   2 * corrections block groups anew.
  *	3. A block group is wanted when the lower or the higher end of what has
  *	   come in of it is.  A scan that begins and ends between the two goes
  *	   unseen.
- *	4. Pages leave one by one, as the caller asks for them: a look at the
- *	   timeline, and the 15 victims that follow are taken without another.
+ *	4. Pages leave one by one, as the caller asks for them: of `victims` that
+ *	   follow each other only the first is preceded by a look.
  *	5. A block group whose time has come is not estimated at once.  It waits
  *	   for that on the list of those overdue, evicted from last.
  *
@@ -44,11 +44,12 @@
  *	  admit: if the page's block group does not exist, make it, estimate and
  *	    place it; else the page joins it, and unless made by VACUUM or a
  *	    correlated reference this is a reference.
- *	  A look: (1) Time shifts the buckets.  (2) Up to 8 times: the tail of the
- *	    overdue is estimated and placed.  (3) Up to 8 times: the tail of the
- *	    first stage with block groups is estimated; if that is a later stage,
- *	    it is placed and this goes on; if an earlier one, it is placed and this
- *	    ends; if the same, it stays and this ends.
+ *	  A look: (1) Time shifts the buckets.  (2) Up to `corrections` times:
+ *	    the tail of the overdue is estimated and placed.  (3) Up to
+ *	    `corrections` times: the tail of the first stage with block groups is
+ *	    estimated; if that makes it belong to a later stage, it is placed and
+ *	    this goes on; if to an earlier one, it is placed and this ends; if to
+ *	    the same, it stays and this ends.
  *	  victim: if no proposals are left, look, and let `victims` be left.  One
  *	    less.  The first usable frame in the order of coldest.
  *	  evict, forget: the page leaves its block group.
@@ -78,7 +79,8 @@ enum
 	PARAM_BUCKET,
 	PARAM_BUCKETS_PER_GROUP,
 	PARAM_GROUPS,
-	PARAM_VICTIMS
+	PARAM_VICTIMS,
+	PARAM_CORRECTIONS
 };
 
 typedef struct pbm_pq_state
@@ -158,7 +160,8 @@ pbm_pq_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 	(void) incoming;
 	if (state->proposals == 0)
 	{
-		timeline_refresh(pool, access->now);
+		timeline_refresh(pool, (uint32_t) pool->header->params[PARAM_CORRECTIONS],
+						 access->now);
 		state->proposals = (uint32_t) pool->header->params[PARAM_VICTIMS];
 	}
 	state->proposals--;
@@ -242,6 +245,11 @@ static const tp_param pbm_pq_params[] = {
 		.name = "victims", .type = TP_PARAM_INTEGER,
 		.default_value = 16, .min = 1, .max = 65536,
 		.help = "victims taken with each look at the timeline"
+	},
+	[PARAM_CORRECTIONS] = {
+		.name = "corrections", .type = TP_PARAM_INTEGER,
+		.default_value = 8, .min = 1, .max = 65536,
+		.help = "block groups estimated anew with each look, overdue and next ones"
 	},
 	{0}
 };

@@ -5,9 +5,9 @@
  *
  * Time from now on is divided into buckets, the first ones a slice wide, and
  * each group of per_group buckets twice as wide as the one before.  A block
- * group is in the bucket of its next access; what lies beyond the last bucket
- * is in that one.  Beside them are the block groups that no scan requests, and
- * those whose time has come without their having been placed anew.
+ * group is in the bucket of its next access, in the last one if that lies
+ * beyond.  Beside them are the block groups that no scan requests, and those
+ * whose time has come and who have not been placed anew.
  *
  *	  position -> | 0 | 1 | 2 |   3   |   4   |   5   |       6       |  ...
  *	              '---group 0---------group 1-----------group 2-----------
@@ -36,7 +36,6 @@
 
 enum
 {
-	MAX_CORRECTIONS = 8,		/* of each kind, in one refresh */
 	MAX_BUCKETS_PER_GROUP = 5,
 	MAX_BUCKET_GROUPS = 12,
 	MAX_BUCKETS = MAX_BUCKETS_PER_GROUP * MAX_BUCKET_GROUPS
@@ -117,10 +116,10 @@ static inline uint32_t
 timeline_stage(const tp_pool *pool, uint32_t group)
 {
 	const timeline *t = tp_state(pool, timeline);
-	uint64_t	next_access = group_at(pool, group)->next_access;
+	uint64_t	time = group_at(pool, group)->next_access;
 
-	return next_access == GROUP_NEVER ? 0 :
-		timeline_buckets(t) - timeline_bucket(t, next_access);
+	return time == GROUP_NEVER ? 0 :
+		timeline_buckets(t) - timeline_bucket(t, time);
 }
 
 /* Put a block group that is on no list where its estimate says. */
@@ -184,10 +183,9 @@ timeline_shift(const tp_pool *pool, uint64_t now)
 
 /* Estimate anew those whose time has come. */
 static inline void
-timeline_correct_overdue(const tp_pool *pool, uint64_t now)
+timeline_correct_overdue(const tp_pool *pool, uint32_t most, uint64_t now)
 {
-	for (int i = 0;
-		 i < MAX_CORRECTIONS && !group_list_is_empty(pool, OVERDUE); i++)
+	for (uint32_t i = 0; i < most && !group_list_is_empty(pool, OVERDUE); i++)
 	{
 		uint32_t	group = group_list_tail(pool, OVERDUE);
 
@@ -198,9 +196,9 @@ timeline_correct_overdue(const tp_pool *pool, uint64_t now)
 
 /* Estimate anew those that would go next, until one is where it belongs. */
 static inline void
-timeline_correct_next(const tp_pool *pool, uint64_t now)
+timeline_correct_next(const tp_pool *pool, uint32_t most, uint64_t now)
 {
-	for (int i = 0; i < MAX_CORRECTIONS; i++)
+	for (uint32_t i = 0; i < most; i++)
 	{
 		uint32_t	stage = timeline_occupied(pool, 0);
 		uint32_t	group = group_list_tail(pool, timeline_list(tp_state(pool, timeline), stage));
@@ -216,13 +214,16 @@ timeline_correct_next(const tp_pool *pool, uint64_t now)
 	}
 }
 
-/* Bring the timeline up to date where it matters.  There are block groups. */
+/*
+ * Bring the timeline up to date where it matters, with at most so many
+ * corrections of each kind.  There are block groups.
+ */
 static inline void
-timeline_refresh(const tp_pool *pool, uint64_t now)
+timeline_refresh(const tp_pool *pool, uint32_t corrections, uint64_t now)
 {
 	timeline_shift(pool, now);
-	timeline_correct_overdue(pool, now);
-	timeline_correct_next(pool, now);
+	timeline_correct_overdue(pool, corrections, now);
+	timeline_correct_next(pool, corrections, now);
 }
 
 /* ---- text and verification ---- */

@@ -8,7 +8,6 @@ from math import inf
 from reference.base import Model, promotes
 
 BLOCK_GROUP = 128
-CORRECTIONS = 8
 
 Group = tuple[int, int]  # relation and number
 
@@ -81,12 +80,13 @@ class PbmPq(Model):
 
     def look(self) -> None:
         self.shift()
-        for _ in range(CORRECTIONS):
+        corrections = int(self.params["corrections"])
+        for _ in range(corrections):
             if self.overdue:
                 group = self.overdue[-1]
                 self.estimate(group)
                 self.place(group)
-        for _ in range(CORRECTIONS):
+        for _ in range(corrections):
             stages = self.stages()
             stage = min(i for i, groups in enumerate(stages) if groups)
             group = stages[stage][-1]
