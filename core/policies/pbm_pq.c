@@ -47,9 +47,8 @@
  *	  A look: (1) Time shifts the buckets.  (2) Up to `corrections` times:
  *	    the tail of the overdue is estimated and placed.  (3) Up to
  *	    `corrections` times: the tail of the first stage with block groups is
- *	    estimated; if that makes it belong to a later stage, it is placed and
- *	    this goes on; if to an earlier one, it is placed and this ends; if to
- *	    the same, it stays and this ends.
+ *	    estimated; if it belongs to another stage, it is placed and this goes
+ *	    on; if to the same, it stays and this ends.
  *	  victim: if no proposals are left, look, and let `victims` be left.  One
  *	    less.  The first usable frame in the order of coldest.
  *	  evict, forget: the page leaves its block group.

@@ -202,15 +202,11 @@ timeline_correct_next(const tp_pool *pool, uint32_t most, uint64_t now)
 	{
 		uint32_t	stage = timeline_occupied(pool, 0);
 		uint32_t	group = group_list_tail(pool, timeline_list(tp_state(pool, timeline), stage));
-		uint32_t	place;
 
 		group_estimate(pool, group, now);
-		place = timeline_stage(pool, group);
-		if (place == stage)
+		if (timeline_stage(pool, group) == stage)
 			break;
 		timeline_place(pool, group);
-		if (place < stage)
-			break;
 	}
 }
 

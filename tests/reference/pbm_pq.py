@@ -94,10 +94,9 @@ class PbmPq(Model):
             belongs = next(
                 i for i, groups in enumerate(stages) if groups is self.list_for(self.due[group])
             )
-            if belongs != stage:
-                self.place(group)
-            if belongs <= stage:
+            if belongs == stage:
                 break
+            self.place(group)
 
     # ---- operations ----
 
