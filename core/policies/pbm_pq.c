@@ -12,8 +12,8 @@
  *	   read and places each anew, and so does one that advances or ends with
  *	   what it leaves behind.  Here scans know of no policy (scan.h): a block
  *	   group is estimated when its first page comes in, when a page of it is
- *	   referenced that is the first or last of the block group or after the
- *	   time that was estimated, and when it stands where the next victim would
+ *	   referenced that is the first or last of the block group or a slice after
+ *	   the time that was estimated, and when it stands where the next victim would
  *	   be taken from.  What has become wanted later, or by no one, is
  *	   found when its time has come.
  *	2. All of that is bounded: a look at the timeline estimates at most
@@ -25,6 +25,12 @@
  *	   follow each other only the first is preceded by a look.
  *	5. A block group whose time has come is not estimated at once.  It waits
  *	   for that on the list of those overdue, evicted from last.
+ *	6. Buckets are narrower than the 100 ms of the papers.  They should not be
+ *	   much wider than the time in which a scan reads a block group.  Of
+ *	   266,400 references by 8 streams of scans over random 37 % ranges of
+ *	   30,000 blocks, at 12,500 or 25,000 blocks a second with 6,000 frames,
+ *	   these missed: with 100 ms 200,989, 30 ms 163,391, 10 ms 144,575, 5 ms
+ *	   140,821, 1 ms 139,059; LRU 211,591.
  *
  * DEFINITION (lists with most recent at the head; timeline.h for the places).
  *	  A block group is the blocks of a relation with the same
@@ -38,8 +44,10 @@
  *	    TP_NEVER or no scans are known.
  *	  To place it: to the head of the list that its next_access belongs to.
  *	  A reference to it: if the block is its first or last possible one, or
- *	    next_access is not after now, estimate and place it; else if
- *	    next_access is never, it goes to the head of the not requested.
+ *	    next_access is a slice before now or more, estimate and place it; else
+ *	    if next_access is never, it goes to the head of the not requested.
+ *	    (Without the slice, every reference of the scan that was awaited would
+ *	    ask again.)
  *	  hit: a reference.
  *	  admit: if the page's block group does not exist, make it, estimate and
  *	    place it; else the page joins it, and unless made by VACUUM or a
@@ -103,16 +111,16 @@ pbm_pq_init(const tp_pool *pool)
 static void
 reference(const tp_pool *pool, uint32_t group, uint32_t block, uint64_t now)
 {
-	const block_group *record = group_at(pool, group);
+	uint64_t	next_access = group_at(pool, group)->next_access;
 	uint32_t	within = block % TP_BLOCK_GROUP;
 
 	if (within == 0 || within == TP_BLOCK_GROUP - 1 ||
-		record->next_access <= now)
+		timeline_is_past(pool, next_access, now))
 	{
 		group_estimate(pool, group, now);
 		timeline_place(pool, group);
 	}
-	else if (record->next_access == GROUP_NEVER)
+	else if (next_access == GROUP_NEVER)
 		timeline_place(pool, group);
 }
 
@@ -227,7 +235,7 @@ pbm_pq_check(const tp_pool *pool, tp_report report, void *arg)
 static const tp_param pbm_pq_params[] = {
 	[PARAM_BUCKET] = {
 		.name = "bucket", .type = TP_PARAM_REAL,
-		.default_value = 100, .min = 0.001, .max = 1e6,
+		.default_value = 5, .min = 0.001, .max = 1e6,
 		.help = "milliseconds that the first buckets of the timeline span"
 	},
 	[PARAM_BUCKETS_PER_GROUP] = {
@@ -237,7 +245,7 @@ static const tp_param pbm_pq_params[] = {
 	},
 	[PARAM_GROUPS] = {
 		.name = "groups", .type = TP_PARAM_INTEGER,
-		.default_value = 10, .min = 1, .max = MAX_BUCKET_GROUPS,
+		.default_value = MAX_BUCKET_GROUPS, .min = 1, .max = MAX_BUCKET_GROUPS,
 		.help = "widths of buckets"
 	},
 	[PARAM_VICTIMS] = {

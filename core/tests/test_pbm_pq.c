@@ -348,8 +348,9 @@ references_at_the_boundary_estimate_anew(void **unused)
 					"| proposals=0");
 }
 
+/* Block 389 was to be read at 389,001 microseconds, and was. */
 static void
-references_after_the_estimated_time_estimate_anew(void **unused)
+references_a_slice_after_the_estimated_time_estimate_anew(void **unused)
 {
 	uint64_t	handle;
 
@@ -357,13 +358,11 @@ references_after_the_estimated_time_estimate_anew(void **unused)
 	begin(1, 4);
 	handle = scan(0, 1024);
 	fixture_run(f, "389 900");
-	tp_scan_advance(&scans, handle, 388, 388000);
-	f->now = 388500;
+	tp_scan_advance(&scans, handle, 389, 389000);
+	f->now = 389001 + SLICE - 2;
 	fixture_run(f, "389");
 	expect_timeline("not requested: | 4: 7*1 | 2: 3*1 | overdue: | position=0 "
 					"| proposals=0");
-	tp_scan_advance(&scans, handle, 389, 389500);
-	f->now = 389500;
 	fixture_run(f, "389");
 	expect_timeline("not requested: 3*1 | 4: 7*1 | overdue: | position=0 "
 					"| proposals=0");
@@ -496,7 +495,7 @@ main(void)
 		TEST(overdue_are_kept_while_they_wait),
 		TEST(either_end_of_a_block_group_counts),
 		TEST(references_at_the_boundary_estimate_anew),
-		TEST(references_after_the_estimated_time_estimate_anew),
+		TEST(references_a_slice_after_the_estimated_time_estimate_anew),
 		TEST(the_furthest_goes_if_all_are_requested),
 		TEST(more_victims_are_taken_without_a_look),
 		TEST(eight_have_become_requested),

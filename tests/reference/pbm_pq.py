@@ -106,7 +106,8 @@ class PbmPq(Model):
 
     def reference(self, frame: int) -> None:
         group = self.group_of(frame)
-        if self.page[frame] % BLOCK_GROUP in (0, BLOCK_GROUP - 1) or self.due[group] <= self.now:
+        at_boundary = self.page[frame] % BLOCK_GROUP in (0, BLOCK_GROUP - 1)
+        if at_boundary or self.due[group] + self.slice <= self.now:
             self.estimate(group)
             self.place(group)
         elif self.due[group] == inf:
