@@ -76,6 +76,8 @@ move(fixture *f)
 	free(f->block);
 	f->block = block;
 	f->pool = tp_block_pool(f->pool.policy, f->params, FIXTURE_CAPACITY, block);
+	f->pool.scans = f->scans;
+	f->pool.trails = f->trails;
 }
 
 static uint32_t
@@ -166,7 +168,7 @@ read_page(const char *text, tp_page *page)
 static const char *
 step(fixture *f, const char *text)
 {
-	tp_access	access = {.now = ++f->now};
+	tp_access	access = {.now = ++f->now, .scan = f->scan};
 	tp_page		page;
 	char		verb = *text;
 

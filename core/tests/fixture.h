@@ -28,6 +28,10 @@ typedef struct fixture
 	bool		pinned[FIXTURE_CAPACITY];
 	double		params[TP_MAX_PARAMS];
 	uint64_t	now;
+	uint64_t	scan;			/* handle that references are made through */
+	const struct tp_scans *scans;	/* what the policy may ask from the next
+									 * step on; NULL: nothing */
+	const struct tp_trails *trails;
 	unsigned	hits;
 	unsigned	misses;
 	unsigned	refused;		/* misses for which there was no victim */
