@@ -16,7 +16,11 @@
  *	  reach + 1 / (1 / (w - reach) + visits(g) / (total * interval)),
  *
  * the two as independent arrivals at constant rates; what gets there sooner
- * than reach no new scan can overtake.
+ * than reach is taken as it is.  A new scan cannot overtake it, or could only
+ * if the running ones ended at once: reach is REACH times what scans take on
+ * average until they enter a region.  Of 1, 2, 3, 4, 8 and no limit, 8 missed
+ * the least, on five seeds of eight streams of range scans, at a cache of 10,
+ * 30 and 60 %: 2 to 3 % less than without habits.
  *
  * Costs: 1.1 KiB for each of a quarter as many relations as scans; two more
  * cache lines an estimate.
@@ -28,6 +32,7 @@
 #define PROBES 4				/* places where habits may be found */
 #define WEIGHT_INTERVAL 0.0625f /* of the newest interval, in the long run */
 #define WEIGHT_REACH 0.01f		/* of the newest scan's, likewise */
+#define REACH 8.0f				/* see above */
 
 /*
  * A number that counts half after TP_HABIT_SCANS scans, after so many of
@@ -133,6 +138,7 @@ habits_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 	uint32_t	region = block >> (habits->shift & 31);
 	float		taken = now > scan->begun_at ?
 		(float) (now - scan->begun_at) : 0;
+	float		reach;
 
 	if (region == scan->region || region >= TP_HABIT_REGIONS ||
 		habits->relation != scans->relations[scan->relation].relation)
@@ -142,8 +148,10 @@ habits_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 			  faded(habits->visits[region],
 					habits->begun - habits->as_of[region]) + 1);
 	set_u32(&habits->as_of[region], habits->begun);
-	set_float(&habits->reach,
-			  habits->reach + WEIGHT_REACH * (taken - habits->reach));
+	reach = habits->reach > 0 ?
+		habits->reach + WEIGHT_REACH * (REACH * taken - habits->reach) :
+		REACH * taken;
+	set_float(&habits->reach, reach);
 }
 
 double

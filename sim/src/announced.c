@@ -62,59 +62,72 @@ convert_bitmap(const tps_bitmap *from, tp_bitmap *to)
 						  TP_BLOCK_GROUP);
 }
 
+static void
+end(announced *a, uint64_t handle)
+{
+	if (tp_is_trail(handle))
+		tp_trail_end(&a->scans->trails, handle);
+	else
+		tp_scan_end(&a->scans->view, handle);
+}
+
+/* An index scan of which the pages are not known: others may trail it. */
 static bool
+is_trailing(const tps_events *events, size_t i)
+{
+	return events->flags != NULL && (events->flags[i] & TP_INDEX) != 0 &&
+		(events->count == NULL || events->count[i] == 0);
+}
+
+static uint64_t
 begin(announced *a, const tps_events *events, size_t i)
 {
 	const tps_bitmap *bits = bitmap_of(events, i);
 	tp_bitmap	bitmap;
 	tp_scan_spec spec = {0};
-	uint64_t	handle;
 
-	if (events->scan == NULL || events->scan[i] == 0)
-		return true;
-	if (!pagemap_reserve(&a->handles))
-		return false;
 	spec.relation = events->page[i] >> 32;
 	spec.first = (uint32_t) events->page[i];
 	spec.count = events->count == NULL ? 0 : events->count[i];
 	spec.size = events->size == NULL ? 0 : events->size[i];
+	spec.low = events->low == NULL ? 0 : events->low[i];
 	spec.backward = events->flags != NULL &&
 		(events->flags[i] & EVENT_BACKWARD) != 0;
 	spec.speed = events->speed == NULL ? 0 : (double) events->speed[i];
 	spec.owner = events->backend == NULL ? 0 : events->backend[i];
+	if (is_trailing(events, i))
+		return tp_trail_begin(&a->scans->trails, spec.size, spec.owner,
+							  event_time(events, i));
 	if (bits != NULL)
 	{
 		convert_bitmap(bits, &bitmap);
 		spec.bitmap = &bitmap;
 	}
-	/* an id that comes a second time: the first scan was over unsaid */
-	tp_scan_end(&a->scans->view, handle_of(a, events->scan[i]));
-	handle = tp_scan_begin(&a->scans->view, &spec, event_time(events, i));
-	*pagemap_at(&a->handles, events->scan[i]) = handle;
-	return true;
+	return tp_scan_begin(&a->scans->view, &spec, event_time(events, i));
 }
 
 bool
 announced_event(announced *a, const tps_events *events, size_t i)
 {
-	uint64_t	handle;
+	uint64_t	id = events->scan == NULL ? 0 : events->scan[i];
 
+	if (id == 0)
+		return true;
 	switch (event_kind(events, i))
 	{
 		case EVENT_SCAN_BEGIN:
-			return begin(a, events, i);
+			if (!pagemap_reserve(&a->handles))
+				return false;
+
+			/* of an id that comes again the first scan was over unsaid */
+			end(a, handle_of(a, id));
+			*pagemap_at(&a->handles, id) = begin(a, events, i);
+			return true;
 		case EVENT_SCAN_ADVANCE:
-			if (events->scan != NULL)
-				announced_reference(a, events->scan[i], events->page[i],
-									event_time(events, i));
+			announced_reference(a, id, events->page[i], event_time(events, i));
 			return true;
 		case EVENT_SCAN_END:
-			handle = events->scan == NULL ? 0 : handle_of(a, events->scan[i]);
-			if (handle != 0)
-			{
-				tp_scan_end(&a->scans->view, handle);
-				*pagemap_find(&a->handles, events->scan[i]) = 0;
-			}
+			end(a, handle_of(a, id));
 			return true;
 		default:
 			return true;
@@ -126,7 +139,10 @@ announced_reference(announced *a, uint64_t id, uint64_t page, uint64_t now)
 {
 	uint64_t	handle = handle_of(a, id);
 
-	if (handle != 0)
+	/* pages stand for the tuples, which traces do not tell */
+	if (tp_is_trail(handle))
+		tp_trail_tuple(&a->scans->trails, handle, page, now);
+	else
 		tp_scan_advance(&a->scans->view, handle, (uint32_t) page, now);
 	return handle;
 }

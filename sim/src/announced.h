@@ -20,7 +20,7 @@
 typedef struct announced
 {
 	tps_scans  *scans;
-	pagemap		handles;		/* id in the trace to handle, 0 when over */
+	pagemap		handles;		/* id in the trace to handle */
 } announced;
 
 bool		announced_init(announced *a);
@@ -31,7 +31,7 @@ void		announced_free(announced *a);
 bool		announced_event(announced *a, const tps_events *events, size_t i);
 
 /* A reference that belongs to scan `id` of the trace advances it.  Returns
- * the scan's handle, 0 if it is not running. */
+ * the scan's handle, 0 if there was none. */
 uint64_t	announced_reference(announced *a, uint64_t id, uint64_t page,
 								uint64_t now);
 

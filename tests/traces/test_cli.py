@@ -59,7 +59,7 @@ everything.parquet
   referenced once  3 (100.0% of the pages)
   time             2562047788:00:55
   backends         4
-  scans            1
+  scans            1 (1 bitmap, 1 references)
 
   relation  name                    references  writes  pages
   5         orders                           2       1      2
@@ -307,7 +307,9 @@ def test_bad_input(folder: Path, args: list[str], message: str | None) -> None:
         (["generate"], "Missing command."),
         (["info"], "Missing argument 'TRACE…'"),
         (["info", "--format", "xml", "t"], "'xml' is not one of"),
-        (["info", "--from", "xml", "t"], "'xml' is not one of"),
+        (["info", "--from", "xml", "t"], 'there is no trace format "xml"'),
+        (["info", "--from", "redset:x=1", "t"], 'there is no parameter "x". There are: instance'),
+        (["convert", "a", "b", "--to", "redset"], "'redset' is not one of"),
         (["info", "--columns", "page", "t"], "Write it as page=COLUMN"),
         (["info", "--columns", "page=1,page=2", "t"], "A field is given twice"),
         (["info", "--columns", "page=1,x=2", "t"], 'an event has no "x"'),

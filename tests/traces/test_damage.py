@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from tidepool.errors import TraceError
 from tidepool.traces import FORMATS, open_trace, write_trace
+from tidepool.traces.formats import WRITABLE
 from traces.helpers import everything, nobody, pages, plain
+from traces.redset_files import query, write
 
 VSCSI = struct.pack("<IIIHHQQ", 1, 4096, 1, 0x28, 0x0100, 5, 9)
 
@@ -175,7 +177,7 @@ def test_any_bytes(folder: Path, format: str | None, data: bytes) -> None:
 @pytest.fixture(scope="module")
 def samples(folder: Path) -> dict[str, bytes]:
     found = {}
-    for format in FORMATS:
+    for format in WRITABLE:
         for trace in (everything(), plain(300)):
             if format == "watt" and trace.name == "everything":
                 continue
@@ -184,6 +186,8 @@ def samples(folder: Path) -> dict[str, bytes]:
             path = folder / f"{trace.name}.{format}"
             write_trace(trace, path, format)
             found[path.name] = path.read_bytes()
+    queries = [query(i, i / 3, f"{i % 4},9", compile_duration_ms=i / 7) for i in range(40)]
+    found["queries.redset"] = write(folder / "queries", queries).read_bytes()
     for extension, compress in COMPRESS.items():
         found[f"t{extension}"] = compress(found["plain.text"])
     return found
@@ -196,9 +200,9 @@ def test_truncations(folder: Path, samples: dict[str, bytes], data: st.DataObjec
     path = folder / "t"
     path.write_bytes(samples[name][:size])
     try_to_read(path)
-    if name.endswith("native"):
+    if (format := name.rpartition(".")[2]) in ("native", "redset"):
         with pytest.raises(TraceError):
-            open_trace(path, "native")
+            open_trace(path, format)
 
 
 @given(data=st.data())

@@ -17,6 +17,7 @@ from tidepool.traces import (
     Kind,
     RelationInfo,
     RenumberedTrace,
+    ScanInfo,
     in_sample,
     sample_trace,
     trace_info,
@@ -141,11 +142,31 @@ def test_info_of_everything() -> None:
     assert (found.references, found.pages, found.one_touch) == (3, 3, 3)
     assert found.bytes == 3 * 8192
     assert (found.timed, found.first_time, found.last_time) == (True, 10, 2**63 + 5)
-    assert (found.backends, found.scans, found.relation_count) == (4, 1, 2)
+    assert (found.backends, found.relation_count) == (4, 2)
+    assert found.scans == ScanInfo(
+        count=1, bitmap=1, index=0, backward=0, wrapping=0, at_once=1, blocks=300, references=1
+    )
     assert found.relations == (
         RelationInfo(5, "orders", 2, 1, 2),
         RelationInfo(6, 'a "name", with ünicode', 1, 0, 1),
     )
+
+
+def test_info_of_scans() -> None:
+    begin, read, end = Kind.SCAN_BEGIN, Kind.READ, Kind.SCAN_END
+    trace = InMemoryTrace.from_arrays(
+        "scans",
+        page=[0, 90, 5, 0, 0, 90, 5, 95, 0, 3],
+        kind=[begin, begin, begin, read, end, read, begin, begin, end, begin],
+        scan=[1, 2, 3, 1, 1, 2, 4, 5, 77, 6],
+        flags=[0x10, 0x40, 0x210, 0x10, 0x10, 0x40, 0x210, 0, 0, 0],
+        count=[100, 10, 6, 0, 0, 0, 7, 10, 0, 4],
+        size=[100, 100, 100, 0, 0, 0, 100, 100, 0, 0],
+    )
+    assert trace_info(trace).scans == ScanInfo(
+        count=6, bitmap=0, index=1, backward=2, wrapping=2, at_once=5, blocks=137, references=2
+    )
+    assert trace_info(plain()).scans == ScanInfo(*[0] * 8)
 
 
 @given(

@@ -14,19 +14,22 @@ import numpy as np
 import pytest
 
 from tidepool.errors import TraceError
-from tidepool.traces import model
+from tidepool.traces import model, scans, streams
 from tidepool.traces.generators import (
     GENERATORS,
+    DynZipfRo,
+    DynZipfRoCs,
     GeneratedTrace,
     HotCold,
     Loop,
     OltpScan,
+    RedsetLike,
     Scan,
     Shifting,
     Tpcc,
+    TpchScans,
     Ycsb,
     Zipf,
-    streams,
 )
 from tidepool.traces.model import Kind
 from traces.generated import all_columns, columns, digest, fits, is_near, relation, same
@@ -50,6 +53,12 @@ SAMPLES: dict[str, GeneratedTrace] = {
         scan_interval=0.5,
         repeats=1,
     ),
+    "tpch_scans": TpchScans(pages=5001, streams=5, queries=4, factor=3.0, bitmap=True, seed=2),
+    "dynzipf_ro": DynZipfRo(pages=5000, scans=70, blocks=1000, phase=10_000, turnover=0.3),
+    "dynzipf_ro_cs": DynZipfRoCs(
+        pages=5000, scans=70, blocks=1000, phase=10_000, turnover=0.3, at_once=7
+    ),
+    "redset_like": RedsetLike(variant="B", queries=50, pages=20_000, concurrency=6.0, seed=4),
     "ycsb": Ycsb(workload="E", records=20_000, length=150_001, repeats=1, backends=5),
     "tpcc": Tpcc(warehouses=1, length=150_001, backends=3),
 }
@@ -58,8 +67,12 @@ DIGESTS = {
     "hot_cold": "385c3b63f390c981",
     "shifting": "1964794613b5d7b4",
     "loop": "5f4755d5dc9d9323",
-    "scan": "89b54ff4f939afe4",
-    "oltp_scan": "25c0f5d113f8e12f",
+    "scan": "edd453e2831a0b08",
+    "oltp_scan": "912ccd33494a52a5",
+    "tpch_scans": "897b0e789437ab1c",
+    "dynzipf_ro": "a1d82dd91145a13e",
+    "dynzipf_ro_cs": "b915cf692eec5d38",
+    "redset_like": "1b5c702d2a460dd5",
     "ycsb": "a5059dfce7b374fb",
     "tpcc": "df2d4190ac601206",
 }
@@ -93,7 +106,8 @@ def test_length_is_exact_and_chunks_are_full(
 
 
 def test_defaults_have_the_length_they_say() -> None:
-    for generator in (OltpScan, Ycsb, Tpcc, Scan):
+    timed = (Scan, OltpScan, TpchScans, DynZipfRo, DynZipfRoCs, RedsetLike, Ycsb, Tpcc)
+    for generator in timed:
         trace = generator()
         assert sum(map(len, trace.chunks())) == trace.length
 
@@ -138,12 +152,13 @@ def test_sorting_in_smaller_pieces_changes_nothing(
 ) -> None:
     expected = columns(sample)
     monkeypatch.setattr(streams, "SORT_ROWS", 100)
+    monkeypatch.setattr(scans, "PIECE", 77)
     assert same(columns(sample), expected)
 
 
 def test_times_never_decrease(sample: GeneratedTrace) -> None:
     events = columns(sample)
-    assert ("time" in events) == (sample.command in ("scan", "oltp_scan", "ycsb", "tpcc"))
+    assert ("time" in events) == (sample.command not in ("zipf", "hot_cold", "shifting", "loop"))
     if "time" in events:
         assert (np.diff(events["time"].astype(np.int64)) >= 0).all()
 
@@ -203,6 +218,7 @@ def test_bad_value(command: str, name: str, value: Any) -> None:
         (Shifting, {"pages": 10, "working_set": 10}, "leaves none of 10 outside"),
         (Scan, {"pages": 10, "blocks": 11}, "do not fit in a table of 10 pages"),
         (OltpScan, {"pages": 10, "scan_blocks": 11}, "do not fit in a table of 10 pages"),
+        (DynZipfRo, {"pages": 10, "blocks": 8}, "of up to 12 blocks do not fit in a table of 10"),
         (OltpScan, {"scan_interval": 0.5}, "takes 2.4 s but the next begins within 0.5 s"),
         (OltpScan, {"length": 1000}, "ends before its scans"),
     ],

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidepool.traces import model
-from tidepool.traces.generators import draws, streams, transactions
+from tidepool.traces import streams
+from tidepool.traces.columns import resize
+from tidepool.traces.generators import draws, transactions
 from tidepool.traces.generators.storage import Btree, entries_per_page, rows_per_page
 from tidepool.traces.generators.tpcc import _earlier
 from tidepool.traces.model import Chunk, Flag
@@ -120,34 +121,34 @@ def test_interleave(pieces: list[list[list[int]]], sort_rows: int) -> None:
         for c in merged
         for t, b, p in zip(c.time, c.backend, c.page, strict=True)
     ]
-    in_order = sorted(
-        ((c.time[0], s, i, c) for s, stream in enumerate(chunks) for i, c in enumerate(stream)),
-        key=lambda item: item[:3],
-    )
     theirs = [
         (int(t), int(b), int(p))
-        for *_, c in in_order
+        for stream in chunks
+        for c in stream
         for t, b, p in zip(c.time, c.backend, c.page, strict=True)
     ]
     assert ours == sorted(theirs, key=lambda event: event[0])
 
 
-def test_concatenate_fills_in_defaults() -> None:
-    joined = streams.concatenate(
-        [chunk_of([1, 2], 1), chunk_of([3], 2, scan=np.array([9], np.uint64))]
-    )
-    assert joined.scan.tolist() == [0, 0, 9]
-    assert joined.scan.dtype == np.uint64
-    assert joined.flags is None
+def test_interleave_keeps_bitmaps() -> None:
+    first = chunk_of([1, 5, 9], 1, bitmaps={1: b"a", 2: b"b"})
+    second = chunk_of([5, 9], 2, bitmaps={0: b"c"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "SORT_ROWS", 1)
+        merged = list(streams.interleave(iter([second]), iter([first])))
+    rows = [
+        (int(time), int(backend), chunk.bitmaps.get(row))
+        for chunk in merged
+        for row, (time, backend) in enumerate(zip(chunk.time, chunk.backend, strict=True))
+    ]
+    assert rows == [(1, 1, None), (5, 2, b"c"), (5, 1, b"a"), (9, 2, None), (9, 1, b"b")]
 
 
 @given(st.lists(st.integers(0, 9)), st.integers(1, 12), st.integers(0, 60))
-def test_cut_and_rechunk(sizes: list[int], size: int, length: int) -> None:
+def test_cut_and_resize(sizes: list[int], size: int, length: int) -> None:
     pages = np.arange(sum(sizes), dtype=np.uint64)
     parts = [Chunk(page=part) for part in np.split(pages, np.cumsum(sizes)[:-1])] if sizes else []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model, "CHUNK_ROWS", size)
-        chunks = [c.page.tolist() for c in streams.rechunk(streams.cut(iter(parts), length))]
+    chunks = [c.page.tolist() for c in resize(streams.cut(iter(parts), length), size)]
     expected = pages[:length].tolist()
     assert chunks == [expected[i : i + size] for i in range(0, len(expected), size)]
 

@@ -69,7 +69,7 @@
 #define TP_SCAN_PROBES		8	/* places where a relation may be found */
 #define TP_BITMAP_GROUPS	4096	/* bits of a bitmap */
 #define TP_HABIT_REGIONS	128 /* parts of a relation told apart by habits */
-#define TP_HABIT_SCANS		64	/* after which habits count half */
+#define TP_HABIT_SCANS		32	/* after which habits count half */
 #define TP_SCAN_PATIENCE	1000000 /* microseconds without progress after
 									 * which a scan counts as gone, at least;
 									 * slow scans have longer, see scan.c */
@@ -166,8 +166,9 @@ typedef struct tp_scan_habits
 	uint32_t	shift;			/* a region is 2^shift blocks */
 	float		interval;		/* microseconds from one beginning to the
 								 * next, smoothed */
-	float		reach;			/* microseconds from a scan's beginning until
-								 * it enters a region, smoothed */
+	float		reach;			/* microseconds for which the running scans
+								 * are taken at their word, from how long
+								 * scans take until they enter a region */
 	float		total;			/* scans begun, fading */
 	float		visits[TP_HABIT_REGIONS];	/* of them, those that entered the
 											 * region, fading as of ... */
@@ -270,9 +271,9 @@ double		tp_scan_next_access_from(const tp_scans *scans, tp_page page,
  * soon that is to be expected is told by how often scans of the relation
  * begin, which share of them came to the page's region, and how long they
  * took to get there; TP_NEVER for relations without a past.  Never more than
- * tp_scan_next_access.  A page awaited within the time that scans take to get
- * to it is told apart by the running scans alone.  from: as above, 0 if it is
- * to be exact.
+ * tp_scan_next_access.  For pages that a running scan wants within a few
+ * times as long as scans of the relation take the running scans alone count.
+ * from: as above, 0 if it is to be exact.
  */
 double		tp_scan_expected_access(const tp_scans *scans, tp_page page,
 									double from, uint64_t now);

@@ -17,6 +17,7 @@ from tidepool.traces import (
     FORMATS,
     RelationInfo,
     RenumberedTrace,
+    ScanInfo,
     Trace,
     TraceInfo,
     open_trace,
@@ -25,6 +26,8 @@ from tidepool.traces import (
     write_trace,
 )
 from tidepool.traces.csvfile import parse_columns
+from tidepool.traces.formats import WRITABLE, parse_format
+from tidepool.traces.redset import RedsetOptions
 
 SHOWN_RELATIONS = 20  # in a table; JSON has more
 
@@ -32,6 +35,22 @@ SHOWN_RELATIONS = 20  # in a table; JSON has more
 def _format_list() -> str:
     rows = [(f.name, " ".join(f.extensions), f.title) for f in FORMATS.values()]
     return "\b\n" + "\n".join(aligned(rows))
+
+
+def _option_list() -> str:
+    fields = dataclasses.fields(RedsetOptions)
+    rows = [(f.name, f"{f.default:g}", f.metadata["help"]) for f in fields]
+    return "\b\n" + "\n".join(aligned(rows))
+
+
+def _parse_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Check the format and its options."""
+    try:
+        if value is not None:
+            parse_format(value)
+    except TraceError as error:
+        raise click.BadParameter(f"{error}. {error.hint or ''}".rstrip(), ctx, param) from None
+    return value
 
 
 def _parse_columns(
@@ -70,7 +89,13 @@ def trace() -> None:
 
 
 read_options = (
-    click.option("--from", "source_format", type=click.Choice(list(FORMATS)), help="Format read."),
+    click.option(
+        "--from",
+        "source_format",
+        callback=_parse_format,
+        metavar="FORMAT[:OPTION=VALUE,…]",
+        help="Format read, if the contents do not tell it or it has options.",
+    ),
     click.option(
         "--columns",
         callback=_parse_columns,
@@ -79,7 +104,7 @@ read_options = (
     ),
 )
 to_option = click.option(
-    "--to", "target_format", type=click.Choice(list(FORMATS)), help="Format written."
+    "--to", "target_format", type=click.Choice(WRITABLE), help="Format written."
 )
 
 
@@ -96,6 +121,10 @@ Formats:
 
 Files ending in .gz, .xz or .zst are compressed; when reading, their contents
 tell.
+
+Options of redset, which is only read, and their defaults:
+
+{_option_list()}
 """
 
 
@@ -153,12 +182,27 @@ def _as_table(path: str, format: str, found: TraceInfo) -> str:
         ("referenced once", f"{found.one_touch:,} ({found.one_touch_fraction:.1%} of the pages)"),
         ("time", duration(found.seconds) if found.timed else "not recorded"),
         ("backends", f"{found.backends:,}"),
-        ("scans", f"{found.scans:,}"),
+        ("scans", _scans(found.scans)),
     ]
     lines = [path, *(f"  {line}" for line in aligned(rows))]
     if found.relation_count > 1 or any(r.name for r in found.relations):
         lines += ["", *(f"  {line}" for line in _relations(found))]
     return "\n".join(lines) + "\n"
+
+
+def _scans(found: ScanInfo) -> str:
+    kinds = [
+        (found.bitmap, "bitmap"),
+        (found.index, "index"),
+        (found.backward, "backward"),
+        (found.wrapping, "wrapping"),
+    ]
+    parts = [f"{n:,} {kind}" for n, kind in kinds if n]
+    if found.at_once > 1:
+        parts.append(f"{found.at_once:,} at once")
+    if found.references:
+        parts.append(f"{found.references:,} references")
+    return f"{found.count:,}" + (f" ({', '.join(parts)})" if parts else "")
 
 
 def _relations(found: TraceInfo) -> Iterator[str]:

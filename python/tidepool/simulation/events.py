@@ -20,6 +20,7 @@ _TYPES: dict[str, tuple[Any, str]] = {
     "count": (np.uint32, "const uint32_t *"),
     "scan": (np.uint64, "const uint64_t *"),
     "size": (np.uint32, "const uint32_t *"),
+    "low": (np.uint32, "const uint32_t *"),
     "speed": (np.float32, "const float *"),
     "next_use": (np.uint64, "const uint64_t *"),
 }

@@ -2,7 +2,7 @@
 
 from tidepool.traces.derived import RenumberedTrace, in_sample, sample_trace
 from tidepool.traces.formats import FORMATS, Format, open_trace
-from tidepool.traces.info import RelationInfo, TraceInfo, trace_info
+from tidepool.traces.info import RelationInfo, ScanInfo, TraceInfo, trace_info
 from tidepool.traces.memory import InMemoryTrace, load
 from tidepool.traces.model import (
     CHUNK_ROWS,
@@ -29,6 +29,7 @@ __all__ = [
     "Kind",
     "RelationInfo",
     "RenumberedTrace",
+    "ScanInfo",
     "Trace",
     "TraceInfo",
     "Written",

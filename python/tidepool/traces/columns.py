@@ -19,6 +19,7 @@ DTYPES: dict[str, Any] = {
     "scan": np.uint64,
     "count": np.uint32,
     "size": np.uint32,
+    "low": np.uint32,
     "speed": np.float32,
 }
 
@@ -51,6 +52,17 @@ def select(chunk: Chunk, rows: NDArray[np.bool_], position: int) -> Chunk:
         if rows[row]
     }
     return Chunk(page=chunk.page[rows], bitmaps=bitmaps, **columns)
+
+
+def reorder(chunk: Chunk, order: NDArray[np.int64]) -> Chunk:
+    """Return all rows of a chunk in this order; the chunk has times."""
+    columns = {
+        name: values[order] for name in DTYPES if (values := getattr(chunk, name)) is not None
+    }
+    bitmaps = {
+        int(np.flatnonzero(order == row)[0]): bitmap for row, bitmap in chunk.bitmaps.items()
+    }
+    return Chunk(page=chunk.page[order], bitmaps=bitmaps, **columns)
 
 
 def part(chunk: Chunk, start: int, stop: int) -> Chunk:

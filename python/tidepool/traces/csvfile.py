@@ -33,6 +33,7 @@ FIELDS: dict[str, pa.DataType] = {
     "scan": pa.uint64(),
     "count": pa.uint32(),
     "size": pa.uint32(),
+    "low": pa.uint32(),
     "speed": pa.float32(),
     "bitmap": pa.string(),
 }

@@ -15,6 +15,8 @@ from tidepool.traces import native, writers
 from tidepool.traces.csvfile import CsvTrace, WattTrace, delimiter_of, first_line, parse_columns
 from tidepool.traces.filetrace import FileTrace, strip_compression
 from tidepool.traces.model import Chunk, Trace
+from tidepool.traces.parameters import parse_parameters
+from tidepool.traces.parquetfile import MAGIC
 from tidepool.traces.parsed import (
     ArcTrace,
     LirsTrace,
@@ -23,7 +25,8 @@ from tidepool.traces.parsed import (
     VscsiPagesTrace,
     VscsiTrace,
 )
-from tidepool.traces.source import Source, find_source
+from tidepool.traces.redset import RedsetOptions, RedsetTrace, is_redset
+from tidepool.traces.source import find_source
 
 EVERYTHING = frozenset({"events", "writes", "time", "flags", "backend", "scan"})
 
@@ -34,15 +37,18 @@ class Format:
 
     ``holds`` is what a file can say beside the pages referenced: "events"
     other than references, which references are "writes", "time" or only
-    "seconds", "flags", "backend", "scan", the relations' "names".
+    "seconds", "flags", "backend", "scan", the relations' "names".  A format
+    without ``write`` is only read; ``options`` is the dataclass of what can be
+    chosen when it is.
     """
 
     name: str
     title: str
     extensions: tuple[str, ...]
     holds: frozenset[str]
-    open: Callable[[Source, bytes], FileTrace]
-    write: Callable[[Trace, Iterator[Chunk], IO[bytes]], None]
+    open: Callable[..., FileTrace]  # of the source, its head and, if there are any, options
+    write: Callable[[Trace, Iterator[Chunk], IO[bytes]], None] | None
+    options: type[RedsetOptions] | None = None
 
 
 FORMATS: dict[str, Format] = {
@@ -120,8 +126,20 @@ FORMATS: dict[str, Format] = {
             WattTrace,
             writers.write_watt,
         ),
+        Format(
+            "redset",
+            "Amazon's Redset: the scans of 200 queries of an instance",
+            (),
+            EVERYTHING | {"names"},
+            lambda source, _, options=RedsetOptions(): RedsetTrace(source, options),  # noqa: B008
+            None,
+            RedsetOptions,
+        ),
     )
 }
+
+
+WRITABLE = tuple(format.name for format in FORMATS.values() if format.write is not None)
 
 
 def find_format(name: str) -> Format:
@@ -129,6 +147,23 @@ def find_format(name: str) -> Format:
     if name not in FORMATS:
         raise TraceError(f'there is no trace format "{name}"', f"There are: {', '.join(FORMATS)}.")
     return FORMATS[name]
+
+
+def parse_format(text: str) -> tuple[Format, RedsetOptions | None]:
+    """Return the format and the options that NAME[:option=value,…] is."""
+    name, colon, rest = text.partition(":")
+    format = find_format(name)
+    if not colon:
+        return format, None
+    if format.options is None:
+        raise TraceError(f'the trace format "{name}" has no options')
+    pairs = [item.partition("=") for item in rest.split(",")]
+    words = {option.strip(): value.strip() for option, _, value in pairs}
+    if len(words) < len(pairs) or not all(words) or not all(words.values()):
+        raise TraceError(
+            f'invalid options "{rest}"', f"Write {name}:OPTION=VALUE,…, each option once."
+        )
+    return format, parse_parameters(format.options, words)
 
 
 def format_of_name(path: str) -> Format | None:
@@ -139,7 +174,7 @@ def format_of_name(path: str) -> Format | None:
 
 def format_of_contents(head: bytes, named: Format | None) -> Format | None:
     """Return the format of what begins with ``head``; where two look the same, the named one."""
-    if head.startswith(native.MAGIC):
+    if head.startswith(MAGIC):
         return FORMATS["native"]
     if b"\0" in head or b"\xff" in head:
         return _binary_format(head)
@@ -185,8 +220,9 @@ def open_trace(
     file the fields of an event are, by the columns' names or by their
     numbers from 1: {"page": "lbn", "kind": "op", "time": "ts:s"}.
 
-    Nothing more is read than to know what the file is; the events are read
-    by the trace's chunks(), as often as that is called.
+    Nothing more is read than to know what the file is (of a file of Redset,
+    all queries); the events are read by the trace's chunks(), as often as
+    that is called.
 
     Raises TraceError if the file cannot be read or its format not told.
     """
@@ -197,11 +233,14 @@ def open_trace(
     if columns is not None:
         return CsvTrace(source, head, parse_columns(columns))
     if format is not None:
-        return find_format(format).open(source, head)
+        wanted, options = parse_format(format)
+        return wanted.open(source, head, *([] if options is None else [options]))
     named = format_of_name(path)
     found = format_of_contents(head, named) or named
     if found is None:
         raise TraceError(
             f"{path}: cannot tell the format of the trace", f"Name it: one of {', '.join(FORMATS)}."
         )
+    if found.name == "native" and is_redset(source):
+        found = FORMATS["redset"]
     return found.open(source, head)

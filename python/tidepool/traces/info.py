@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidepool.traces.columns import column, references
-from tidepool.traces.model import Chunk, Kind, Trace
+from tidepool.traces.model import Chunk, Flag, Kind, Trace
 from tidepool.traces.pages import PageTable
 
 MAX_RELATIONS = 1000  # that are listed; opaque page numbers can look like millions
@@ -23,6 +23,26 @@ class RelationInfo:
     references: int
     writes: int
     pages: int
+
+
+@dataclass(frozen=True)
+class ScanInfo:
+    """How a trace is scanned.
+
+    Of the ``count`` scans that begin, so many are ``bitmap``, ``index``,
+    ``backward`` or ``wrapping`` ones; at most ``at_once`` run at the same
+    time (one that never ends runs for ever); ``blocks`` are what they
+    announce, ``references`` those made by scans.
+    """
+
+    count: int
+    bitmap: int
+    index: int
+    backward: int
+    wrapping: int
+    at_once: int
+    blocks: int
+    references: int
 
 
 @dataclass(frozen=True)
@@ -47,7 +67,7 @@ class TraceInfo:
     first_time: int
     last_time: int
     backends: int
-    scans: int
+    scans: ScanInfo
     relation_count: int
     relations: tuple[RelationInfo, ...]
 
@@ -62,6 +82,53 @@ class TraceInfo:
         return (self.last_time - self.first_time) / 1e6
 
 
+class _Scans:
+    """The counts of scans while a trace is read: some memory for each that runs."""
+
+    def __init__(self) -> None:
+        self.running: set[int] = set()
+        self.at_once = 0
+        self.counts = dict.fromkeys(("count", "bitmap", "index", "backward", "wrapping"), 0)
+        self.blocks = 0
+        self.references = 0
+
+    def add(self, chunk: Chunk) -> None:
+        if chunk.scan is not None:
+            self.references += int(np.count_nonzero(chunk.scan[references(chunk)]))
+        if chunk.kind is None:
+            return
+        edges = (chunk.kind == Kind.SCAN_BEGIN) | (chunk.kind == Kind.SCAN_END)
+        for row in np.flatnonzero(edges).tolist():
+            scan = 0 if chunk.scan is None else int(chunk.scan[row])
+            if chunk.kind[row] == Kind.SCAN_END:
+                self.running.discard(scan)
+                continue
+            self.running.add(scan)
+            self.at_once = max(self.at_once, len(self.running))
+            self._begin(chunk, row)
+
+    def _begin(self, chunk: Chunk, row: int) -> None:
+        flags, count, size, low = (
+            0 if values is None else int(values[row])
+            for values in (chunk.flags, chunk.count, chunk.size, chunk.low)
+        )
+        first = int(chunk.page[row]) & 0xFFFFFFFF
+        backward = bool(flags & Flag.BACKWARD)
+        left = first - low + 1 if backward else low + size - first
+        has_bitmap = row in chunk.bitmaps
+        self.blocks += count
+        self.counts["count"] += 1
+        self.counts["bitmap"] += has_bitmap
+        self.counts["index"] += bool(flags & Flag.INDEX)
+        self.counts["backward"] += backward
+        self.counts["wrapping"] += size > 0 and count > left and not has_bitmap
+
+    def info(self) -> ScanInfo:
+        return ScanInfo(
+            **self.counts, at_once=self.at_once, blocks=self.blocks, references=self.references
+        )
+
+
 class _Counts:
     """The counts while a trace is read: 16 bytes of memory a page."""
 
@@ -70,6 +137,7 @@ class _Counts:
         self.pages = PageTable()  # references by page
         self.writes = PageTable()  # writes by relation
         self.backends: set[int] = set()
+        self.scans = _Scans()
         self.timed = False
         self.first_time: int | None = None
         self.last_time = 0
@@ -83,6 +151,7 @@ class _Counts:
         written = chunk.page[kinds == Kind.WRITE] >> np.uint64(34)
         self.writes.add(*np.unique(written, return_counts=True))
         self.backends.update(np.unique(column(chunk, "backend", self.position)).tolist())
+        self.scans.add(chunk)
         self.timed = self.timed or chunk.time is not None
         time = column(chunk, "time", self.position)
         if self.first_time is None:
@@ -132,7 +201,7 @@ def trace_info(trace: Trace) -> TraceInfo:
         first_time=counts.first_time or 0,
         last_time=counts.last_time,
         backends=len(counts.backends),
-        scans=int(counts.kinds[Kind.SCAN_BEGIN]),
+        scans=counts.scans.info(),
         relation_count=relation_count,
         relations=relations,
     )

@@ -61,7 +61,7 @@ class Chunk:
 
     A column that is None is its default throughout: kind READ, flags 0,
     time the position in the trace (one microsecond an event), backend 0,
-    scan 0, count 0, size 0 (unknown), speed 0 (unknown).
+    scan 0, count 0, size 0 (unknown), low 0, speed 0 (unknown).
     """
 
     page: NDArray[np.uint64]
@@ -71,7 +71,8 @@ class Chunk:
     backend: NDArray[np.uint32] | None = None
     scan: NDArray[np.uint64] | None = None
     count: NDArray[np.uint32] | None = None
-    size: NDArray[np.uint32] | None = None  # SCAN_BEGIN: blocks of the relation
+    size: NDArray[np.uint32] | None = None  # SCAN_BEGIN: blocks that it goes round in
+    low: NDArray[np.uint32] | None = None  # SCAN_BEGIN: the first of these
     speed: NDArray[np.float32] | None = None  # blocks per second
     bitmaps: Mapping[int, bytes] = field(default_factory=dict)
     # ^ by row: of a bitmap scan's SCAN_BEGIN, one bit per block group of 128

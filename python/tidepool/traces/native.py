@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import IO, Any
 
 import numpy as np
@@ -19,10 +16,10 @@ from tidepool.traces.columns import DTYPES, column, resize
 from tidepool.traces.filetrace import FileTrace
 from tidepool.traces.model import CHUNK_ROWS, PAGE_SIZE, Chunk, Kind, Trace
 from tidepool.traces.output import NotHeldError
+from tidepool.traces.parquetfile import open_parquet
 from tidepool.traces.source import Source, shown, told
 
 VERSION = 1
-MAGIC = b"PAR1"
 
 SCHEMA = pa.schema(
     [
@@ -36,6 +33,7 @@ SCHEMA = pa.schema(
         pa.field("flags", pa.uint16(), nullable=False),
         pa.field("count", pa.uint32(), nullable=False),
         pa.field("size", pa.uint32(), nullable=False),
+        pa.field("low", pa.uint32(), nullable=False),
         pa.field("speed", pa.float32(), nullable=False),
         pa.field("bitmap", pa.binary()),
     ]
@@ -115,17 +113,6 @@ def _first_decrease(time: NDArray[np.uint64], before: int) -> int | None:
 # ---- reading ----
 
 
-@contextmanager
-def _damage_told(path: str) -> Iterator[None]:
-    try:
-        yield
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        why = (str(error).splitlines() or ["unreadable"])[0]
-        raise TraceError(f"{path}: damaged or cut off Parquet file: {why}") from None
-
-
 class NativeTrace(FileTrace):
     """A trace in the native format."""
 
@@ -133,7 +120,7 @@ class NativeTrace(FileTrace):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        with told(self.path), self._open() as file:
+        with told(self.path), open_parquet(source) as file:
             names = file.schema_arrow.names
             metadata = file.metadata.metadata or {}
             self.length = file.metadata.num_rows
@@ -164,35 +151,10 @@ class NativeTrace(FileTrace):
         if self.page_size <= 0:
             raise TraceError(f"{self.path}: damaged metadata")
 
-    @contextmanager
-    def _open(self) -> Iterator[pq.ParquetFile]:
-        with (
-            self._uncompressed() as file,
-            _damage_told(self.path),
-            # read bit by bit, since somebody else's row groups may be large
-            pq.ParquetFile(
-                file, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
-            ) as parquet,
-        ):
-            yield parquet
-
-    @contextmanager
-    def _uncompressed(self) -> Iterator[IO[bytes]]:
-        """Open the file, or a copy if it was compressed as a whole: Parquet needs to seek."""
-        if not self.source.layers:
-            with open(self.source.location, "rb") as file:
-                yield file
-            return
-        with tempfile.TemporaryFile() as copy:
-            with self.source.open() as stream:
-                shutil.copyfileobj(stream, copy)
-            copy.seek(0)
-            yield copy
-
     def _read(self) -> Iterator[Chunk]:
         position = 0
         time = 0
-        with self._open() as file:
+        with open_parquet(self.source) as file:
             names = [name for name in file.schema_arrow.names if name in SCHEMA.names]
             wanted = [name for name in names if name not in self._unread]
             for batch in file.iter_batches(CHUNK_ROWS, columns=wanted, use_threads=False):

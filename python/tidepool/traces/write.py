@@ -11,7 +11,7 @@ import numpy as np
 
 from tidepool.errors import TraceError
 from tidepool.traces.columns import references, select
-from tidepool.traces.formats import FORMATS, Format, find_format, format_of_name
+from tidepool.traces.formats import WRITABLE, Format, find_format, format_of_name
 from tidepool.traces.model import PAGE_SIZE, Chunk, Kind, Trace
 from tidepool.traces.output import NotHeldError, new_file
 from tidepool.traces.source import COMPRESSIONS, Compression, told
@@ -40,7 +40,11 @@ def write_trace(trace: Trace, path: str | os.PathLike[str], format: str | None =
     if into is None:
         raise TraceError(
             f"{path}: the name does not tell the trace format",
-            f"Name it: one of {', '.join(FORMATS)}.",
+            f"Name it: one of {', '.join(WRITABLE)}.",
+        )
+    if into.write is None:
+        raise TraceError(
+            f"traces of format {into.name} are only read", f"Write one of {', '.join(WRITABLE)}."
         )
     account = _Account(trace, into)
     with told(path), ExitStack() as stack:

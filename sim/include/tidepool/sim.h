@@ -164,9 +164,10 @@ typedef struct tps_events
 								 * begin: pages that it will read */
 	const uint64_t *scan;		/* scan that the event belongs to; default 0:
 								 * none */
-	const uint32_t *size;		/* of scan begin: blocks of the relation,
-								 * where the scan wraps; default 0: it does
-								 * not */
+	const uint32_t *size;		/* of scan begin: blocks that it goes round
+								 * in; default 0: it does not.  Of an index
+								 * scan with count 0: the index's number */
+	const uint32_t *low;		/* of scan begin: the first of these blocks */
 	const float *speed;			/* of scan begin: blocks per second; default
 								 * 0: unknown */
 	const tps_bitmap *bitmaps;	/* [n_bitmaps], in the order of the events */

@@ -7,29 +7,49 @@ the class's docstring says what it is.
 """
 
 from tidepool.traces.generators.base import GeneratedTrace
+from tidepool.traces.generators.dynzipf import DynZipfRo, DynZipfRoCs
 from tidepool.traces.generators.hot_cold import HotCold
 from tidepool.traces.generators.loop import Loop
 from tidepool.traces.generators.oltp_scan import OltpScan
+from tidepool.traces.generators.redset_like import RedsetLike
 from tidepool.traces.generators.scan import Scan
 from tidepool.traces.generators.shifting import Shifting
 from tidepool.traces.generators.tpcc import Tpcc
+from tidepool.traces.generators.tpch_scans import TpchScans
 from tidepool.traces.generators.ycsb import Ycsb
 from tidepool.traces.generators.zipf import Zipf
 
 GENERATORS: dict[str, type[GeneratedTrace]] = {
     generator.command: generator
-    for generator in (Zipf, HotCold, Shifting, Loop, Scan, OltpScan, Ycsb, Tpcc)
+    for generator in (
+        Zipf,
+        HotCold,
+        Shifting,
+        Loop,
+        Scan,
+        OltpScan,
+        TpchScans,
+        DynZipfRo,
+        DynZipfRoCs,
+        RedsetLike,
+        Ycsb,
+        Tpcc,
+    )
 }
 
 __all__ = [
     "GENERATORS",
+    "DynZipfRo",
+    "DynZipfRoCs",
     "GeneratedTrace",
     "HotCold",
     "Loop",
     "OltpScan",
+    "RedsetLike",
     "Scan",
     "Shifting",
     "Tpcc",
+    "TpchScans",
     "Ycsb",
     "Zipf",
 ]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tidepool.errors import TraceError
-from tidepool.traces.generators.base import BATCH, parameter
+from tidepool.traces.generators.base import BATCH
 from tidepool.traces.generators.draws import Integers, Random
 from tidepool.traces.generators.ranked import RankedPages
+from tidepool.traces.parameters import parameter
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,17 +9,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tidepool.traces.generators.base import (
-    BATCH,
-    MAX_BLOCKS,
-    GeneratedTrace,
-    length_parameter,
-    parameter,
-)
+from tidepool.traces.generators.base import BATCH, MAX_BLOCKS, GeneratedTrace, length_parameter
 from tidepool.traces.generators.ranked import TABLE
 from tidepool.traces.generators.storage import pages_of
-from tidepool.traces.generators.streams import cut
 from tidepool.traces.model import Chunk
+from tidepool.traces.parameters import parameter
+from tidepool.traces.streams import cut
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,20 +9,15 @@ from types import MappingProxyType
 import numpy as np
 
 from tidepool.errors import TraceError
-from tidepool.traces.generators.base import (
-    BATCH,
-    MAX_BLOCKS,
-    GeneratedTrace,
-    length_parameter,
-    parameter,
-    seed_parameter,
-)
+from tidepool.traces.generators.base import BATCH, MAX_BLOCKS, GeneratedTrace, length_parameter
 from tidepool.traces.generators.draws import Random, ZipfRanks, scattered, sources
-from tidepool.traces.generators.scans import TableScan, random_first, scan_events
+from tidepool.traces.generators.scan import random_first
 from tidepool.traces.generators.storage import pages_of
-from tidepool.traces.generators.streams import cut, interleave
 from tidepool.traces.generators.transactions import Transactions, run
 from tidepool.traces.model import Chunk, Kind
+from tidepool.traces.parameters import parameter, seed_parameter
+from tidepool.traces.scans import PlannedScan, count_events, stream_events
+from tidepool.traces.streams import cut, interleave
 
 ACCOUNTS = 1
 
@@ -94,7 +89,7 @@ class OltpScan(GeneratedTrace):
 
     def _interval_events(self) -> float:
         """Return the events, of points and scans, in an interval."""
-        return self._interval() * self.rate + self.scanners * scan_events(self.scan_blocks)
+        return self._interval() * self.rate + self.scanners * count_events(self.scan_blocks)
 
     def _intervals(self) -> int:
         return int(self.length / self._interval_events())
@@ -102,10 +97,10 @@ class OltpScan(GeneratedTrace):
     def _events(self) -> Iterator[Chunk]:
         for_points, *for_scans = sources(self.seed, 1 + self.scanners)
         scans = self._intervals() * self.scanners if self.scanners else 0
-        points = self.length - scans * scan_events(self.scan_blocks)
+        points = self.length - scans * count_events(self.scan_blocks)
         return interleave(
             cut(self._points(for_points), points),
-            *(self._scanner(number, rng) for number, rng in enumerate(for_scans)),
+            *(stream_events(self._scanner(number, rng)) for number, rng in enumerate(for_scans)),
         )
 
     def _points(self, rng: Random) -> Iterator[Chunk]:
@@ -132,17 +127,18 @@ class OltpScan(GeneratedTrace):
                 flags=np.zeros(BATCH, np.uint16),
             )
 
-    def _scanner(self, number: int, rng: Random) -> Iterator[Chunk]:
-        """Yield what one scanning backend does."""
+    def _scanner(self, number: int, rng: Random) -> Iterator[PlannedScan]:
+        """Yield the scans of one scanning backend."""
         for interval in range(self._intervals()):
             spare = self._interval() - self._scan_seconds()
             begin = interval * self._interval() + rng.random() * spare
-            yield from TableScan(
+            yield PlannedScan(
                 scan=interval * self.scanners + number + 1,
                 backend=self.backends + number + 1,
                 relation=ACCOUNTS,
                 first=random_first(rng, self.pages, self.scan_blocks),
-                blocks=self.scan_blocks,
+                count=self.scan_blocks,
+                size=self.pages,
                 start=begin * 1e6,
                 speed=self.scan_speed,
-            ).events()
+            )

@@ -9,18 +9,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tidepool.traces.generators.base import (
-    BATCH,
-    MAX_BLOCKS,
-    GeneratedTrace,
-    length_parameter,
-    parameter,
-    seed_parameter,
-)
+from tidepool.traces.generators.base import BATCH, MAX_BLOCKS, GeneratedTrace, length_parameter
 from tidepool.traces.generators.draws import Integers, Random, scattered, sources
 from tidepool.traces.generators.storage import pages_of
-from tidepool.traces.generators.streams import cut
 from tidepool.traces.model import Chunk, Kind
+from tidepool.traces.parameters import parameter, seed_parameter
+from tidepool.traces.streams import cut
 
 TABLE = 0  # the relation: its pages' numbers are their block numbers
 

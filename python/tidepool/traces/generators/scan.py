@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from tidepool.errors import TraceError
-from tidepool.traces.generators.base import MAX_BLOCKS, GeneratedTrace, parameter, seed_parameter
-from tidepool.traces.generators.draws import Random, sources
-from tidepool.traces.generators.scans import TableScan, random_first, scan_events
-from tidepool.traces.generators.streams import interleave
+from tidepool.traces.generators.base import MAX_BLOCKS, GeneratedTrace
+from tidepool.traces.generators.draws import Random, below, sources
 from tidepool.traces.model import Chunk
+from tidepool.traces.parameters import parameter, seed_parameter
+from tidepool.traces.scans import GROUP, PlannedScan, count_events, scan_events
 
 TABLE = 1
 
@@ -44,6 +44,10 @@ class Scan(GeneratedTrace):
     pause: float = parameter(
         0.0, "mean seconds from the end of a backend's scan to its next", low=0, high=1e6
     )
+    wrap: bool = parameter(
+        False, "scans may begin at any block group and wrap at the end of the table"
+    )
+    backward: bool = parameter(False, "scans go from higher to lower block numbers")
     seed: int = seed_parameter()
 
     def __post_init__(self) -> None:
@@ -53,31 +57,43 @@ class Scan(GeneratedTrace):
                 f"scans of {self.blocks} blocks do not fit in a table of {self.pages} pages",
                 "Make blocks at most pages, or 0 for the whole table.",
             )
-        self._set(length=self.scans * scan_events(self.blocks or self.pages))
+        self._set(length=self.scans * count_events(self.blocks or self.pages))
 
     def _events(self) -> Iterator[Chunk]:
         backends = min(self.backends, self.scans)
-        return interleave(
-            *(
-                self._scanner(number, backends, rng)
-                for number, rng in enumerate(sources(self.seed, backends))
-            )
+        return scan_events(
+            self._scanner(number, backends, rng)
+            for number, rng in enumerate(sources(self.seed, backends))
         )
 
-    def _scanner(self, number: int, backends: int, rng: Random) -> Iterator[Chunk]:
-        """Yield what one backend does: scans number + 1, number + 1 + backends …"""
+    def _scanner(self, number: int, backends: int, rng: Random) -> Iterator[PlannedScan]:
+        """Yield the scans of one backend: those numbered number + 1, number + 1 + backends …"""
         blocks = self.blocks or self.pages
         start = rng.random() * (blocks / self.speed) * 1e6  # out of step with the others
         for scan in range(number, self.scans, backends):
             exponent, pause = rng.random(2)
-            table_scan = TableScan(
+            planned = PlannedScan(
                 scan=scan + 1,
                 backend=number + 1,
                 relation=TABLE,
-                first=random_first(rng, self.pages, blocks),
-                blocks=blocks,
+                first=self._first(rng, blocks),
+                count=blocks,
+                size=self.pages,
                 start=start,
                 speed=self.speed * self.spread ** (2 * exponent - 1),
+                backward=self.backward,
             )
-            yield from table_scan.events()
-            start += table_scan.duration + 2 * pause * self.pause * 1e6
+            yield planned
+            start = planned.end + 2 * pause * self.pause * 1e6
+
+    def _first(self, rng: Random, blocks: int) -> int:
+        """Draw where a scan begins: at a block group."""
+        if self.wrap:
+            return GROUP * int(below(rng, -(-self.pages // GROUP), 1)[0])
+        first = random_first(rng, self.pages, blocks)
+        return first + blocks - 1 if self.backward else first
+
+
+def random_first(rng: Random, pages: int, blocks: int) -> int:
+    """Draw where a range of ``blocks`` blocks begins: at a block group from which it fits."""
+    return GROUP * int(below(rng, (pages - blocks) // GROUP + 1, 1)[0])

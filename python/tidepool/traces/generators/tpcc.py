@@ -9,14 +9,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from tidepool.traces.generators.base import (
-    GeneratedTrace,
-    length_parameter,
-    parameter,
-    seed_parameter,
-)
+from tidepool.traces.generators.base import GeneratedTrace, length_parameter
 from tidepool.traces.generators.draws import Integers, Random, below, choose, nurand, sources
-from tidepool.traces.generators.streams import cut
 from tidepool.traces.generators.tpcc_database import (
     CUSTOMERS,
     DISTRICTS,
@@ -27,6 +21,8 @@ from tidepool.traces.generators.tpcc_database import (
 )
 from tidepool.traces.generators.transactions import Statements, Transactions, ordinals, run
 from tidepool.traces.model import Chunk, Kind
+from tidepool.traces.parameters import parameter, seed_parameter
+from tidepool.traces.streams import cut
 
 NEW_ORDER, PAYMENT, ORDER_STATUS, DELIVERY, STOCK_LEVEL = range(5)
 SHARES = (0.45, 0.43, 0.04, 0.04, 0.04)

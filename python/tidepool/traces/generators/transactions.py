@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tidepool.traces.generators.draws import Integers, Random
 from tidepool.traces.generators.storage import Btree, Pages
-from tidepool.traces.generators.streams import interleave
 from tidepool.traces.model import Chunk, Flag, Kind
+from tidepool.traces.streams import interleave
 
 BUSY = 0.5  # of its time a backend is in a transaction: some queue, none falls behind for good
 

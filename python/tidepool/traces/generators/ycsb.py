@@ -8,12 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tidepool.traces.generators.base import (
-    GeneratedTrace,
-    length_parameter,
-    parameter,
-    seed_parameter,
-)
+from tidepool.traces.generators.base import GeneratedTrace, length_parameter
 from tidepool.traces.generators.draws import (
     Integers,
     Random,
@@ -25,9 +20,10 @@ from tidepool.traces.generators.draws import (
     sources,
 )
 from tidepool.traces.generators.storage import Btree, Heap, entries_per_page
-from tidepool.traces.generators.streams import cut
 from tidepool.traces.generators.transactions import Statements, Transactions, ordinals, run
 from tidepool.traces.model import Chunk, Kind
+from tidepool.traces.parameters import parameter, seed_parameter
+from tidepool.traces.streams import cut
 
 TABLE, INDEX = 1, 2
 KEY_WIDTH = 24  # bytes: "user" and up to 19 digits, with their length

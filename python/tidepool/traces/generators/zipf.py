@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tidepool.traces.generators.base import BATCH, parameter
+from tidepool.traces.generators.base import BATCH
 from tidepool.traces.generators.draws import Integers, Random, ZipfRanks
 from tidepool.traces.generators.ranked import RankedPages
+from tidepool.traces.parameters import parameter
 
 
 @dataclass(frozen=True, kw_only=True)
