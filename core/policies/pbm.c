@@ -11,7 +11,7 @@
  *	   that are only scanned have none, and of the others, pages are kept for
  *	   what nobody foretells.  Against the better of the paper's two settings
  *	   (`on`, where all references count, and `off`) this missed up to 8 % less
- *	   on nine mixes of 1 to 16 scans with 0 to 100 % point reads, a tenth of
+ *	   on ten mixes of 0 to 16 scans with 0 to 100 % point reads, a tenth of
  *	   the pages cached, and never 0.2 % more.  Switching relations on and off
  *	   by the share of their point reads beside this only lost (0.2 to 0.5 %).
  *	2. `remember`: the furthest of the frames that were looked at in vain are
@@ -32,7 +32,7 @@
  *	    through one of trail.h, or if frequency=on.
  *	  hit: pbm_page_reference.
  *	  estimate: the least of
- *	    (a) tp_scan_next_access;
+ *	    (a) tp_scan_expected_access with habits, else tp_scan_next_access;
  *	    (b) with index_scans, if trail: delay - age, delay being
  *	      tp_trail_delay, age the time since the last unforeseen reference; 0
  *	      if less than delay overdue, never if more (it did not come);
@@ -52,8 +52,10 @@
  *	      now, the first such one is, and put in again.  due = as many as
  *	      there are, at most victims; next = 1; sampled_at = now.  Propose the
  *	      first.
- *	  admit: now = the reference's; pbm_page_begin; onto the ring.
- *	  evict, forget: off the ring.
+ *	  admit: now = the reference's; pbm_page_begin; onto the ring; into the
+ *	    chain of the registered scan, if it was made through one.
+ *	  evict: note what is beside it in its chain.  evict, forget: off the
+ *	    chain, off the ring.
  *	  coldest: 16 bands by the estimate at `now`, in the order of members from
  *	    index 0.  Never: 0 if last is 2^30 microseconds ago or more, 1 if 2^25,
  *	    2 if 2^20, else 3.  Otherwise 4 if 2^31 or more, then a band for each
