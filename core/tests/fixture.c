@@ -78,6 +78,7 @@ move(fixture *f)
 	f->block = block;
 	f->pool = tp_block_pool(before.policy, f->params, FIXTURE_CAPACITY, block);
 	f->pool.scans = before.scans;
+	f->pool.trails = before.trails;
 }
 
 static uint32_t
@@ -168,7 +169,7 @@ read_page(const char *text, tp_page *page)
 static const char *
 step(fixture *f, const char *text)
 {
-	tp_access	access = {.now = ++f->now};
+	tp_access	access = {.now = ++f->now, .scan = f->scan};
 	tp_page		page;
 	char		verb = *text;
 
