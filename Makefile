@@ -12,10 +12,11 @@ SOURCES := $(shell find core sim python -type f -not -path '*/tests/*' -not -nam
 	meson.build meson.options pyproject.toml VERSION
 
 .DEFAULT_GOAL := install
-.PHONY: install help demo test test-c test-python test-long lint format fuzz bench clean
+.PHONY: install help demo test test-c test-python test-long lint format fuzz bench \
+	postgres postgres-patches test-server test-suites clean
 
 help: ## list the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- installation ----
 
@@ -44,6 +45,17 @@ $(STAMPS)/dev: $(STAMPS)/venv
 demo: $(STAMPS)/installed ## simulate a database-like mix under all policies: table and pictures in demo-out/
 	$(BIN)/python -m tidepool.demo demo-out
 
+# ---- the server ----
+
+BUILD := release
+
+postgres: $(STAMPS)/venv ## build PostgreSQL with buffer pools into build/pgsql (BUILD=debug: with assertions; TARBALL=path)
+	scripts/system-packages postgres
+	postgres/build $(BUILD) $(TARBALL)
+
+postgres-patches: ## write the commits of build/postgres/src back to postgres/patches
+	postgres/tree export build/postgres/src
+
 # ---- tests ----
 
 test: test-c test-python ## all tests that a developer runs (about five minutes)
@@ -61,6 +73,16 @@ test-python: $(STAMPS)/installed $(STAMPS)/dev ## policies against models, simul
 
 test-long: $(STAMPS)/installed $(STAMPS)/dev ## the same with many more random cases
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q -n 2
+
+test-server: $(STAMPS)/installed $(STAMPS)/dev ## build the server with assertions and test pools, counters, extensions
+	scripts/system-packages postgres
+	postgres/build debug $(TARBALL)
+	$(BIN)/pytest -q -n 2 tests/server
+
+test-suites: $(STAMPS)/installed ## PostgreSQL's regress and isolation suites under ALGORITHMS (all)
+	scripts/system-packages postgres
+	postgres/build debug $(TARBALL)
+	$(BIN)/python postgres/check $(ALGORITHMS)
 
 lint: $(STAMPS)/installed $(STAMPS)/dev ## formatting, lint, types
 	scripts/system-packages lint
@@ -85,4 +107,5 @@ bench: $(STAMPS)/installed $(STAMPS)/dev ## run the benchmarks; tables here, CSV
 		$(BIN)/python $$script || exit 1; done
 
 clean: ## remove everything that was built
+	postgres/tree saved build/postgres/src
 	rm -rf $(VENV) build demo-out bench/out

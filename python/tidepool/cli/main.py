@@ -10,6 +10,7 @@ import click
 from tidepool.cli.compare import compare
 from tidepool.cli.curve import curve
 from tidepool.cli.policies import policies_command
+from tidepool.cli.server import server
 from tidepool.cli.simulate import simulate
 from tidepool.cli.trace import trace
 from tidepool.errors import TidepoolError
@@ -18,7 +19,7 @@ from tidepool.errors import TidepoolError
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tidepool", message="tidepool %(version)s")
 def tidepool() -> None:
-    """Simulate buffer replacement: policies, traces, miss-ratio curves."""
+    """Buffer replacement: policies, traces, miss-ratio curves; servers to try them in."""
 
 
 tidepool.add_command(policies_command)
@@ -26,6 +27,7 @@ tidepool.add_command(simulate)
 tidepool.add_command(curve)
 tidepool.add_command(compare)
 tidepool.add_command(trace)
+tidepool.add_command(server)
 
 
 def _tell(message: str, hint: str | None = None) -> None:

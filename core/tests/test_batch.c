@@ -1,0 +1,123 @@
+/*
+ * test_batch.c
+ *	  Queued hits: when they are due, in which order they are committed, and
+ *	  that those whose page has left are skipped.
+ */
+#include "fixture.h"
+#include "tidepool/batch.h"
+
+static tp_batch batch;
+static const tp_access none;
+
+static tp_batch_due
+add(fixture *f, uint32_t block, uint32_t flags)
+{
+	for (uint32_t frame = 0; frame < f->pool.header->frames; frame++)
+		if (!tp_is_free(&f->pool, frame) && tp_page_of(&f->pool, frame).block == block)
+			return tp_batch_add(&batch, frame, tp_page_make(0, block), flags, 3, 4);
+	fail_msg("block %u is not resident", block);
+	return TP_BATCH_FULL;
+}
+
+static void
+due_at_threshold_and_size(void **unused)
+{
+	fixture    *f = fixture_new("lru", NULL, 4);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4");
+	assert_int_equal(add(f, 1, 0), TP_BATCH_QUEUED);
+	assert_int_equal(add(f, 2, 0), TP_BATCH_QUEUED);
+	assert_int_equal(add(f, 3, 0), TP_BATCH_TRY);
+	assert_int_equal(add(f, 4, 0), TP_BATCH_FULL);
+	fixture_expect(f, "recent: 4 3 2 1");	/* nothing was told to the policy */
+	tp_batch_commit(&f->pool, &batch, &none);
+	fixture_free(f);
+}
+
+static void
+size_one_is_due_at_once(void **unused)
+{
+	(void) unused;
+	assert_int_equal(tp_batch_add(&batch, 0, tp_page_make(0, 1), 0, 32, 1),
+					 TP_BATCH_FULL);
+	batch.count = 0;
+}
+
+static void
+commits_in_order(void **unused)
+{
+	fixture    *f = fixture_new("lru", NULL, 4);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4");
+	add(f, 3, 0);
+	add(f, 1, 0);
+	add(f, 2, 0);
+	tp_batch_prefetch(&f->pool, &batch);
+	assert_int_equal(tp_batch_commit(&f->pool, &batch, &none), 0);
+	fixture_expect(f, "recent: 2 1 3 4");
+	assert_int_equal(batch.count, 0);
+	assert_int_equal(tp_batch_commit(&f->pool, &batch, &none), 0);
+	fixture_expect(f, "recent: 2 1 3 4");
+	fixture_free(f);
+}
+
+static void
+skips_pages_that_left(void **unused)
+{
+	fixture    *f = fixture_new("lru", NULL, 3);
+
+	(void) unused;
+	fixture_run(f, "1 2 3");
+	add(f, 1, 0);
+	add(f, 2, 0);
+	add(f, 3, 0);
+	fixture_run(f, "4 -2");		/* 1 was evicted for 4, 2 forgotten */
+	assert_int_equal(tp_batch_commit(&f->pool, &batch, &none), 2);
+	fixture_expect(f, "recent: 3 4");
+	fixture_free(f);
+}
+
+static void
+counts_pages_that_came_back(void **unused)
+{
+	fixture    *f = fixture_new("lru", NULL, 2);
+
+	(void) unused;
+	fixture_run(f, "1 2");
+	add(f, 1, 0);
+	fixture_run(f, "-1 1 2");	/* to the frame it was in */
+	assert_int_equal(tp_batch_commit(&f->pool, &batch, &none), 0);
+	fixture_expect(f, "recent: 1 2");
+	fixture_free(f);
+}
+
+static void
+flags_are_the_entries_own(void **unused)
+{
+	fixture    *f = fixture_new("lru", NULL, 3);
+
+	(void) unused;
+	fixture_run(f, "1 2 3");
+	add(f, 1, TP_VACUUM);
+	add(f, 2, 0);
+	tp_batch_commit(&f->pool, &batch, &none);
+	fixture_expect(f, "recent: 2 3 1");
+	fixture_free(f);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(due_at_threshold_and_size),
+		cmocka_unit_test(size_one_is_due_at_once),
+		cmocka_unit_test(commits_in_order),
+		cmocka_unit_test(skips_pages_that_left),
+		cmocka_unit_test(counts_pages_that_came_back),
+		cmocka_unit_test(flags_are_the_entries_own),
+	};
+
+	return cmocka_run_group_tests_name("batch", tests, NULL, NULL);
+}

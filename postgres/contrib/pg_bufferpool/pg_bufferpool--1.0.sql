@@ -1,0 +1,101 @@
+/* contrib/pg_bufferpool/pg_bufferpool--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION pg_bufferpool" to load this file. \quit
+
+-- The pools: what replaces pages in which of the shared buffers.
+CREATE FUNCTION pg_bufferpool_pools(
+    OUT name text,
+    OUT algorithm text,
+    OUT buffers bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+
+CREATE VIEW pg_bufferpool AS
+    SELECT name, algorithm, buffers,
+           buffers * current_setting('block_size')::bigint AS bytes
+    FROM pg_bufferpool_pools();
+
+-- What has happened in the pools.
+CREATE FUNCTION pg_stat_get_bufferpools(
+    OUT name text,
+    OUT hits bigint,
+    OUT reads bigint,
+    OUT extends bigint,
+    OUT evictions bigint,
+    OUT reuses bigint,
+    OUT dirty_evictions bigint,
+    OUT retries bigint,
+    OUT fallbacks bigint,
+    OUT forgotten bigint,
+    OUT correlated bigint,
+    OUT vacuumed bigint,
+    OUT batches bigint,
+    OUT batched_hits bigint,
+    OUT stale_hits bigint,
+    OUT lock_acquisitions bigint,
+    OUT lock_waits bigint,
+    OUT try_failures bigint,
+    OUT cleaned bigint,
+    OUT stats_reset timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+
+CREATE VIEW pg_stat_bufferpool AS
+    SELECT p.buffers, s.*
+    FROM pg_bufferpool_pools() AS p
+    JOIN pg_stat_get_bufferpools() AS s USING (name);
+
+CREATE FUNCTION pg_stat_reset_bufferpools()
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL RESTRICTED;
+
+-- The algorithms that can be chosen, with the preloaded libraries as they are.
+CREATE FUNCTION pg_bufferpool_algorithms(OUT name text)
+RETURNS SETOF text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+
+-- The lists that the algorithm keeps, each from its most recent end: resident
+-- pages with their buffers, evicted ones (ghosts) with their keys.
+CREATE FUNCTION pg_bufferpool_lists(
+    OUT list text,
+    OUT rank int,
+    OUT buffer int,
+    OUT reltablespace oid,
+    OUT reldatabase oid,
+    OUT relfilenode oid,
+    OUT relforknumber smallint,
+    OUT relblocknumber bigint,
+    OUT count int,
+    OUT ghost_key bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+
+-- Verify the algorithm's state, by itself and against the buffers: a row for
+-- each violation, none if all is well.
+CREATE FUNCTION pg_bufferpool_check(
+    OUT violation text,
+    OUT number bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL RESTRICTED;
+
+REVOKE ALL ON FUNCTION pg_bufferpool_pools() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_stat_get_bufferpools() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_stat_reset_bufferpools() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_algorithms() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_lists() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_check() FROM PUBLIC;
+REVOKE ALL ON pg_bufferpool, pg_stat_bufferpool FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION pg_bufferpool_pools() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpools() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_bufferpool_algorithms() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_bufferpool_lists() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_bufferpool_check() TO pg_monitor;
+GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool TO pg_monitor;

@@ -1,0 +1,229 @@
+/*-------------------------------------------------------------------------
+ *
+ * pg_bufferpool.c
+ *	  Examine buffer pools and their replacement algorithms.
+ *
+ * contrib/pg_bufferpool/pg_bufferpool.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/bufferpool_internals.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+PG_MODULE_MAGIC_EXT(
+					.name = "pg_bufferpool",
+					.version = PG_VERSION
+);
+
+PG_FUNCTION_INFO_V1(pg_bufferpool_pools);
+PG_FUNCTION_INFO_V1(pg_stat_get_bufferpools);
+PG_FUNCTION_INFO_V1(pg_stat_reset_bufferpools);
+PG_FUNCTION_INFO_V1(pg_bufferpool_algorithms);
+PG_FUNCTION_INFO_V1(pg_bufferpool_lists);
+PG_FUNCTION_INFO_V1(pg_bufferpool_check);
+
+#define DEFAULT_POOL "DEFAULT"
+
+Datum
+pg_bufferpool_pools(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Datum		values[3];
+	bool		nulls[3] = {0};
+
+	InitMaterializedSRF(fcinfo, 0);
+	values[0] = CStringGetTextDatum(DEFAULT_POOL);
+	values[1] = CStringGetTextDatum(DefaultBufferPool.shared->algorithm);
+	values[2] = Int64GetDatum(NBuffers);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	return (Datum) 0;
+}
+
+Datum
+pg_stat_get_bufferpools(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	BufferPoolCounters sums;
+	TimestampTz stats_reset;
+	Datum		values[BUFFERPOOL_NUM_COUNTERS + 2];
+	bool		nulls[BUFFERPOOL_NUM_COUNTERS + 2] = {0};
+
+	InitMaterializedSRF(fcinfo, 0);
+	BufferPoolReadCounters(&sums, &stats_reset);
+	values[0] = CStringGetTextDatum(DEFAULT_POOL);
+	for (int i = 0; i < BUFFERPOOL_NUM_COUNTERS; i++)
+		values[i + 1] = Int64GetDatum(sums.count[i]);
+	values[BUFFERPOOL_NUM_COUNTERS + 1] = TimestampTzGetDatum(stats_reset);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	return (Datum) 0;
+}
+
+Datum
+pg_stat_reset_bufferpools(PG_FUNCTION_ARGS)
+{
+	BufferPoolResetCounters();
+	PG_RETURN_VOID();
+}
+
+Datum
+pg_bufferpool_algorithms(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	const BufferPoolRoutine *routine;
+	const char *name = BUFFERPOOL_CLOCK;
+	int			position = 0;
+
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	do
+	{
+		Datum		value = CStringGetTextDatum(name);
+		bool		null = false;
+
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &value, &null);
+		routine = NextBufferPoolRoutine(&position);
+		name = routine ? routine->name : NULL;
+	} while (name != NULL);
+	return (Datum) 0;
+}
+
+/* ---- lists ---- */
+
+/*
+ * Entries are copied under the pool's lock into memory that was allocated
+ * before, with the page as it was then; rows are made of them afterwards.
+ */
+typedef struct ListCopy
+{
+	int64		n;				/* entries there are */
+	int64		room;			/* entries there is room for */
+	BufferPoolListEntry *entries;
+	BufferTag  *tags;
+} ListCopy;
+
+static void
+copy_entry(void *arg, const BufferPoolListEntry *entry)
+{
+	ListCopy   *copy = arg;
+
+	if (copy->n < copy->room)
+	{
+		copy->entries[copy->n] = *entry;
+		if (entry->buf_id >= 0)
+		{
+			BufferDesc *buf = GetBufferDescriptor(entry->buf_id);
+			uint32		buf_state = LockBufHdr(buf);
+
+			copy->tags[copy->n] = buf->tag;
+			UnlockBufHdr(buf, buf_state);
+		}
+	}
+	copy->n++;
+}
+
+static void
+copy_lists(ListCopy *copy)
+{
+	BufferPool *pool = &DefaultBufferPool;
+
+	copy->n = copy->room = 0;
+	do
+	{
+		copy->room = copy->n + copy->n / 8;
+		copy->entries = palloc_extended(copy->room * sizeof(BufferPoolListEntry),
+											MCXT_ALLOC_HUGE);
+		copy->tags = palloc_extended(copy->room * sizeof(BufferTag),
+										 MCXT_ALLOC_HUGE);
+		copy->n = 0;
+		BufferPoolLock(pool);
+		pool->routine->lists(pool, copy_entry, copy);
+		BufferPoolUnlock(pool);
+	} while (copy->n > copy->room);
+}
+
+Datum
+pg_bufferpool_lists(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	ListCopy	copy;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!BufferPoolActive())
+		return (Datum) 0;
+	copy_lists(&copy);
+	for (int64 i = 0; i < copy.n; i++)
+	{
+		BufferPoolListEntry *entry = &copy.entries[i];
+		BufferTag  *tag = &copy.tags[i];
+		bool		ghost = entry->buf_id < 0;
+		Datum		values[10] = {0};
+		bool		nulls[10] = {0};
+
+		values[0] = CStringGetTextDatum(entry->list);
+		values[1] = Int32GetDatum(entry->position);
+		if (ghost)
+			values[9] = Int64GetDatum((int64) entry->ghost_key);
+		else
+		{
+			values[2] = Int32GetDatum(entry->buf_id + 1);
+			values[3] = ObjectIdGetDatum(tag->spcOid);
+			values[4] = ObjectIdGetDatum(tag->dbOid);
+			values[5] = ObjectIdGetDatum(tag->relNumber);
+			values[6] = Int16GetDatum(tag->forkNum);
+			values[7] = Int64GetDatum(tag->blockNum);
+			values[8] = Int32GetDatum(entry->count);
+		}
+		for (int column = 2; column < 10; column++)
+			nulls[column] = (column == 9) != ghost;
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+/* ---- verification ---- */
+
+#define MAX_VIOLATIONS 1000		/* rows; more tell nobody more */
+
+typedef struct Violations
+{
+	int			n;
+	const char *text[MAX_VIOLATIONS];
+	uint32		number[MAX_VIOLATIONS];
+} Violations;
+
+static void
+take_violation(void *arg, const char *violation, uint32_t index)
+{
+	Violations *violations = arg;
+
+	if (violations->n == MAX_VIOLATIONS)
+		return;
+	violations->text[violations->n] = violation;
+	violations->number[violations->n++] = index;
+}
+
+Datum
+pg_bufferpool_check(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Violations *violations = palloc0_object(Violations);
+
+	InitMaterializedSRF(fcinfo, 0);
+	BufferPoolCheck(take_violation, violations);
+	for (int i = 0; i < violations->n; i++)
+	{
+		Datum		values[2];
+		bool		nulls[2] = {0};
+
+		values[0] = CStringGetTextDatum(violations->text[i]);
+		values[1] = Int64GetDatum(violations->number[i]);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,235 @@
+/*-------------------------------------------------------------------------
+ *
+ * policy.c
+ *	  Makes a policy of the replacement core a replacement algorithm.
+ *
+ * A frame is a buffer, its number the buf_id.  The memory is one block, laid
+ * out as tp_block_pool does for all of the buffers.
+ *
+ * src/backend/storage/bufferpool/policy.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/bufferpool_internals.h"
+#include "utils/memutils.h"
+
+/* Each server start decides alike: what was simulated is what runs. */
+#define SEED 1
+
+typedef struct PolicyRoutine
+{
+	BufferPoolRoutine routine;
+	const tp_policy *policy;
+} PolicyRoutine;
+
+static const tp_policy *
+policy_of(const BufferPoolRoutine *routine)
+{
+	return ((const PolicyRoutine *) routine)->policy;
+}
+
+static inline const tp_pool *
+view_of(BufferPool *pool)
+{
+	return (const tp_pool *) pool->view;
+}
+
+static Size
+policy_shmem_size(const BufferPoolRoutine *routine, int nbuffers)
+{
+	Size		size = tp_block_size(policy_of(routine), NULL, nbuffers);
+
+	if (size == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("\"shared_buffers\" is too large for replacement algorithm \"%s\"",
+						routine->name)));
+	return size;
+}
+
+static void
+policy_attach(BufferPool *pool, void *memory, int nbuffers, bool init)
+{
+	const tp_policy *policy = policy_of(pool->routine);
+	tp_pool    *view = MemoryContextAlloc(TopMemoryContext, sizeof(tp_pool));
+
+	*view = init ?
+		tp_block_init(policy, NULL, nbuffers, nbuffers, SEED, memory) :
+		tp_block_pool(policy, NULL, nbuffers, memory);
+	pool->view = view;
+}
+
+static void
+policy_hit(BufferPool *pool, int buf_id, const tp_access *access)
+{
+	tp_hit(view_of(pool), buf_id, access);
+}
+
+static void
+policy_prefetch(BufferPool *pool, const tp_batch *batch)
+{
+	tp_batch_prefetch(view_of(pool), batch);
+}
+
+static uint32
+policy_commit(BufferPool *pool, tp_batch *batch, const tp_access *access)
+{
+	return tp_batch_commit(view_of(pool), batch, access);
+}
+
+static int
+policy_victim(BufferPool *pool, tp_page incoming, tp_usable usable, void *arg,
+			  const tp_access *access)
+{
+	/* TP_NONE becomes -1 */
+	return (int) tp_victim(view_of(pool), incoming, usable, arg, access);
+}
+
+static void
+policy_evict(BufferPool *pool, int buf_id, const tp_access *access)
+{
+	tp_evict(view_of(pool), buf_id, access);
+}
+
+static void
+policy_admit(BufferPool *pool, int buf_id, tp_page page,
+			 const tp_access *access)
+{
+	tp_admit(view_of(pool), buf_id, page, access);
+}
+
+static void
+policy_forget(BufferPool *pool, int buf_id)
+{
+	tp_forget(view_of(pool), buf_id);
+}
+
+static bool
+policy_page_of(BufferPool *pool, int buf_id, tp_page *page)
+{
+	if (tp_is_free(view_of(pool), buf_id))
+		return false;
+	*page = tp_page_of(view_of(pool), buf_id);
+	return true;
+}
+
+static int
+policy_coldest(BufferPool *pool, tp_cursor *cursor)
+{
+	return (int) tp_coldest(view_of(pool), cursor);
+}
+
+static int
+policy_check(BufferPool *pool, tp_report report, void *arg)
+{
+	return tp_check(view_of(pool), report, arg);
+}
+
+/* ---- showing the lists ---- */
+
+static void
+show_buffer(const tp_pool *view, uint32 buf_id, BufferPoolListEntry *entry,
+			BufferPoolListCallback callback, void *arg)
+{
+	entry->buf_id = buf_id;
+	entry->count = view->nodes[buf_id].count;
+	callback(arg, entry);
+	entry->position++;
+}
+
+static void
+show_list(const tp_pool *view, unsigned list, BufferPoolListCallback callback,
+		  void *arg)
+{
+	BufferPoolListEntry entry = {0};
+
+	entry.list = view->policy->lists[list - 1];
+	if (tp_list_is_ring(view->policy, list))
+	{
+		entry.list++;			/* the mark of a ring */
+		for (uint32 i = 0; i < view->header->frames; i++)
+			if (view->nodes[view->members[i]].list == list)
+				show_buffer(view, view->members[i], &entry, callback, arg);
+	}
+	else
+		for (uint32 frame = tp_list_of(view, list)->head; frame != TP_NONE;
+			 frame = view->nodes[frame].next)
+			show_buffer(view, frame, &entry, callback, arg);
+}
+
+static void
+show_ghosts(const tp_pool *view, unsigned list,
+			BufferPoolListCallback callback, void *arg)
+{
+	BufferPoolListEntry entry = {0};
+
+	entry.list = view->policy->ghost_lists[list - 1];
+	entry.buf_id = -1;
+	for (uint32 slot = tp_ghost_list_of(view, list)->head; slot != TP_NONE;
+		 slot = view->ghosts[slot].next)
+	{
+		entry.ghost_key = view->ghosts[slot].key;
+		callback(arg, &entry);
+		entry.position++;
+	}
+}
+
+static void
+policy_lists(BufferPool *pool, BufferPoolListCallback callback, void *arg)
+{
+	const tp_pool *view = view_of(pool);
+
+	for (unsigned list = 1;
+		 list < TP_MAX_LISTS && view->policy->lists[list - 1] != NULL; list++)
+		show_list(view, list, callback, arg);
+	for (unsigned list = 1; list < TP_MAX_GHOST_LISTS &&
+		 view->policy->ghost_lists[list - 1] != NULL; list++)
+		show_ghosts(view, list, callback, arg);
+}
+
+/* ---- the table ---- */
+
+static uint32
+flags_of(const tp_policy *policy)
+{
+	uint32		flags = 0;
+
+	if (policy->flags & TP_HIT_LOCK_FREE)
+		flags |= BUFFERPOOL_HIT_LOCK_FREE;
+	if (policy->flags & TP_HIT_NOTHING)
+		flags |= BUFFERPOOL_HIT_NOTHING;
+	if (policy->flags & TP_COUNTS_ALL)
+		flags |= BUFFERPOOL_COUNTS_ALL;
+	return flags;
+}
+
+/* Never freed: algorithms live as long as the process. */
+const BufferPoolRoutine *
+MakePolicyRoutine(const tp_policy *policy, const char *name)
+{
+	static const BufferPoolRoutine table = {
+		.shmem_size = policy_shmem_size,
+		.attach = policy_attach,
+		.hit = policy_hit,
+		.prefetch = policy_prefetch,
+		.commit = policy_commit,
+		.victim = policy_victim,
+		.evict = policy_evict,
+		.admit = policy_admit,
+		.forget = policy_forget,
+		.page_of = policy_page_of,
+		.coldest = policy_coldest,
+		.check = policy_check,
+		.lists = policy_lists,
+	};
+	PolicyRoutine *made = MemoryContextAlloc(TopMemoryContext,
+											 sizeof(PolicyRoutine));
+
+	made->routine = table;
+	made->routine.name = name;
+	made->routine.flags = flags_of(policy);
+	made->policy = policy;
+	return &made->routine;
+}

@@ -1,0 +1,74 @@
+/*-------------------------------------------------------------------------
+ *
+ * registry.c
+ *	  Replacement algorithms by name.
+ *
+ * Filled in the postmaster by the libraries in shared_preload_libraries and
+ * inherited by every process (or filled again after exec), so that pointers
+ * to functions are good everywhere and nobody has to look them up in a
+ * catalog, which the startup process could not.
+ *
+ * src/backend/storage/bufferpool/registry.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufferpool_internals.h"
+
+#define MAX_ROUTINES 128
+
+static const BufferPoolRoutine *routines[MAX_ROUTINES];
+static int	nroutines = 0;
+
+void
+RegisterBufferPoolRoutine(const BufferPoolRoutine *routine)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("replacement algorithm \"%s\" must be loaded at server start",
+						routine->name),
+				 errhint("Add its library to \"shared_preload_libraries\".")));
+	if (strlen(routine->name) >= NAMEDATALEN)
+		ereport(ERROR,
+				(errcode(ERRCODE_NAME_TOO_LONG),
+				 errmsg("name of replacement algorithm \"%s\" is too long",
+						routine->name)));
+	if (strcmp(routine->name, BUFFERPOOL_CLOCK) == 0 ||
+		FindBufferPoolRoutine(routine->name) != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("replacement algorithm \"%s\" is registered already",
+						routine->name)));
+	if (nroutines == MAX_ROUTINES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many replacement algorithms"),
+				 errdetail("There can be at most %d.", MAX_ROUTINES)));
+	routines[nroutines++] = routine;
+}
+
+void
+RegisterBufferPoolPolicy(const tp_policy *policy, const char *name)
+{
+	RegisterBufferPoolRoutine(MakePolicyRoutine(policy, name));
+}
+
+/* The algorithm of this name, or NULL. */
+const BufferPoolRoutine *
+FindBufferPoolRoutine(const char *name)
+{
+	for (int i = 0; i < nroutines; i++)
+		if (strcmp(routines[i]->name, name) == 0)
+			return routines[i];
+	return NULL;
+}
+
+/* Walk the algorithms in order of registration: position begins at 0. */
+const BufferPoolRoutine *
+NextBufferPoolRoutine(int *position)
+{
+	return *position < nroutines ? routines[(*position)++] : NULL;
+}

@@ -1,0 +1,140 @@
+/*-------------------------------------------------------------------------
+ *
+ * bufferpool.h
+ *	  Buffer pools with a replacement algorithm of one's choice.
+ *
+ * For extensions: how an algorithm is written and registered.  The rules are
+ * in src/backend/storage/bufferpool/README.
+ *
+ * src/include/storage/bufferpool.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BUFFERPOOL_H
+#define BUFFERPOOL_H
+
+#include "tidepool/batch.h"
+#include "tidepool/pool.h"
+
+typedef struct BufferPool BufferPool;
+typedef struct BufferPoolRoutine BufferPoolRoutine;
+
+/* Flags of an algorithm */
+#define BUFFERPOOL_HIT_LOCK_FREE	0x01	/* hit runs without the pool's
+											 * lock; otherwise hits are queued
+											 * and committed under it */
+#define BUFFERPOOL_HIT_NOTHING		0x02	/* hits say nothing to it */
+#define BUFFERPOOL_COUNTS_ALL		0x04	/* wants also the references that
+											 * do not promote: repetitions,
+											 * and VACUUM's */
+
+/* A row of what an algorithm shows of itself; see lists below. */
+typedef struct BufferPoolListEntry
+{
+	const char *list;			/* name of the list */
+	int			position;		/* from 0, the most recent end */
+	int			buf_id;			/* -1: a ghost, or a number of the state */
+	uint64		ghost_key;		/* tp_page_key of the page, if a ghost */
+	int			count;			/* usage count, frequency or mark */
+} BufferPoolListEntry;
+
+typedef void (*BufferPoolListCallback) (void *arg,
+										const BufferPoolListEntry *entry);
+
+/*
+ * A replacement algorithm.
+ *
+ * Buffers are numbered by buf_id.  pool->view is the algorithm's own, set by
+ * attach.  In every call but attach and hit (of BUFFERPOOL_HIT_LOCK_FREE) the
+ * caller holds the pool's lock exclusively.  Callbacks must not allocate,
+ * raise errors, take locks or do I/O; they may be called in the startup
+ * process, in critical sections, and in any process that uses shared buffers.
+ *
+ * Most algorithms are policies of the replacement core, which
+ * RegisterBufferPoolPolicy turns into one of these; policy.h and pool.h tell
+ * what the operations mean.
+ */
+struct BufferPoolRoutine
+{
+	const char *name;			/* what bufferpool.algorithm is set to */
+	uint32		flags;
+
+	/* Bytes of shared memory for a pool of this many buffers. */
+	Size		(*shmem_size) (const BufferPoolRoutine *routine, int nbuffers);
+
+	/*
+	 * This process begins to use the pool, whose memory is here.  init: it is
+	 * zeroed memory that no process has used; prepare it, with all buffers 0
+	 * .. nbuffers - 1 in the pool and none of them holding a page.  Called in
+	 * the postmaster (or after exec); may allocate.
+	 */
+	void		(*attach) (BufferPool *pool, void *memory, int nbuffers,
+						   bool init);
+
+	/*
+	 * A resident page was referenced; the caller has it pinned.  Only called
+	 * for BUFFERPOOL_HIT_LOCK_FREE, at any time beside anything.
+	 */
+	void		(*hit) (BufferPool *pool, int buf_id, const tp_access *access);
+
+	/* Load into the cache what commit will touch.  Without lock.  Or NULL. */
+	void		(*prefetch) (BufferPool *pool, const tp_batch *batch);
+
+	/*
+	 * Queued hits, in order; those whose page is not in its buffer any more
+	 * must be skipped.  Empties the queue, returns how many were skipped. Not
+	 * called for algorithms with one of the two HIT flags.
+	 */
+	uint32		(*commit) (BufferPool *pool, tp_batch *batch,
+						   const tp_access *access);
+
+	/*
+	 * The buffer whose page should go so that incoming can come, among those
+	 * for which usable is true, or -1.  A proposal: nothing is removed.
+	 */
+	int			(*victim) (BufferPool *pool, tp_page incoming,
+						   tp_usable usable, void *arg,
+						   const tp_access *access);
+
+	/*
+	 * The page in the buffer was evicted, which the algorithm need not have
+	 * proposed.  May leave a ghost of it.
+	 */
+	void		(*evict) (BufferPool *pool, int buf_id,
+						  const tp_access *access);
+
+	/* A page came into the buffer, which held none. */
+	void		(*admit) (BufferPool *pool, int buf_id, tp_page page,
+						  const tp_access *access);
+
+	/* The page in the buffer ceased to exist: no ghost of it. */
+	void		(*forget) (BufferPool *pool, int buf_id);
+
+	/*
+	 * What page the buffer holds as far as the algorithm knows, if any. Also
+	 * called without the lock, by a process that has the buffer pinned and
+	 * finds no page in it; the answer cannot change then.
+	 */
+	bool		(*page_of) (BufferPool *pool, int buf_id, tp_page *page);
+
+	/* Walk the buffers with pages, next victim first; -1 at the end. */
+	int			(*coldest) (BufferPool *pool, tp_cursor *cursor);
+
+	/* Assert all invariants; returns the number of violations. */
+	int			(*check) (BufferPool *pool, tp_report report, void *arg);
+
+	/* Show the lists and the ghost lists, from their recent ends on. */
+	void		(*lists) (BufferPool *pool, BufferPoolListCallback callback,
+						  void *arg);
+};
+
+/*
+ * Make an algorithm known by its name.  To be called from _PG_init of a
+ * library in shared_preload_libraries.  What is passed must live as long as
+ * the process.  A name that is taken already is an error.
+ */
+extern void RegisterBufferPoolRoutine(const BufferPoolRoutine *routine);
+extern void RegisterBufferPoolPolicy(const tp_policy *policy,
+									 const char *name);
+
+#endif							/* BUFFERPOOL_H */

@@ -1,0 +1,157 @@
+/*-------------------------------------------------------------------------
+ *
+ * bufferpool_internals.h
+ *	  Buffer pools as the buffer manager and the pg_bufferpool extension see
+ *	  them.
+ *
+ * src/include/storage/bufferpool_internals.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BUFFERPOOL_INTERNALS_H
+#define BUFFERPOOL_INTERNALS_H
+
+#include "common/hashfn.h"
+#include "datatype/timestamp.h"
+#include "port/pg_bitutils.h"
+#include "storage/buf_internals.h"
+#include "storage/bufferpool.h"
+#include "storage/lwlock.h"
+
+/* ---- configuration ---- */
+
+extern PGDLLIMPORT char *bufferpool_algorithm;
+extern PGDLLIMPORT int bufferpool_batch_size;
+extern PGDLLIMPORT int bufferpool_batch_threshold;
+
+#define BUFFERPOOL_CLOCK "clock"	/* the name of stock replacement */
+
+/* ---- statistics ---- */
+
+/*
+ * What is counted.  Every process counts in a place of its own, so counting
+ * costs no more than an increment.
+ */
+typedef enum BufferPoolCounter
+{
+	BUFFERPOOL_HITS,			/* references to resident pages */
+	BUFFERPOOL_READS,			/* pages that came in to be read or zeroed */
+	BUFFERPOOL_EXTENDS,			/* pages that came in as new blocks */
+	BUFFERPOOL_EVICTIONS,		/* pages evicted, by the algorithm's choice */
+	BUFFERPOOL_REUSES,			/* pages evicted, by a ring's choice */
+	BUFFERPOOL_DIRTY_EVICTIONS, /* of both: had to be written first */
+	BUFFERPOOL_RETRIES,			/* choices given up: pinned or dirtied since */
+	BUFFERPOOL_FALLBACKS,		/* the algorithm had no choice; clock's */
+	BUFFERPOOL_FORGOTTEN,		/* pages that had ceased to exist */
+	BUFFERPOOL_CORRELATED,		/* hits not told: repetitions */
+	BUFFERPOOL_VACUUMED,		/* hits not told: VACUUM's */
+	BUFFERPOOL_BATCHES,			/* commits of queued hits */
+	BUFFERPOOL_BATCHED_HITS,	/* hits in them */
+	BUFFERPOOL_STALE_HITS,		/* of which skipped: the page had left */
+	BUFFERPOOL_LOCKS,			/* acquisitions of the pool's lock */
+	BUFFERPOOL_LOCK_WAITS,		/* of which had to wait */
+	BUFFERPOOL_TRY_FAILURES,	/* the lock was busy, and not waited for */
+	BUFFERPOOL_CLEANED,			/* pages written ahead by the bgwriter */
+	BUFFERPOOL_NUM_COUNTERS
+} BufferPoolCounter;
+
+typedef struct BufferPoolCounters
+{
+	uint64		count[BUFFERPOOL_NUM_COUNTERS];
+} BufferPoolCounters;
+
+extern PGDLLIMPORT BufferPoolCounters *MyBufferPoolCounters;
+
+static inline void
+BufferPoolCount(BufferPoolCounter counter)
+{
+	MyBufferPoolCounters->count[counter]++;
+}
+
+extern void BufferPoolReadCounters(BufferPoolCounters *sums,
+								   TimestampTz *stats_reset);
+extern void BufferPoolResetCounters(void);
+
+/* ---- the pool ---- */
+
+/* What all processes share of a pool, beside the algorithm's own memory. */
+typedef struct BufferPoolShared
+{
+	LWLock		lock;			/* the algorithm's state */
+	char		algorithm[NAMEDATALEN]; /* what it is run by, or clock */
+} BufferPoolShared;
+
+/* One process's view of a pool. */
+struct BufferPool
+{
+	const BufferPoolRoutine *routine;	/* NULL: stock replacement */
+	BufferPoolShared *shared;
+	void	   *view;			/* the algorithm's */
+};
+
+/* The pool of all buffers. */
+extern PGDLLIMPORT BufferPool DefaultBufferPool;
+
+/* Is there an algorithm to be told and asked? */
+static inline bool
+BufferPoolActive(void)
+{
+	return DefaultBufferPool.routine != NULL;
+}
+
+/*
+ * A buffer's page in the core's terms.  The relation's low half is the file
+ * number, the upper half stands for tablespace, database and fork; two
+ * databases' files of the same number may so be taken for each other with a
+ * probability of 2^-32, which costs a wrong hint.
+ */
+static inline tp_page
+BufferTagPage(const BufferTag *tag)
+{
+	uint32		place = murmurhash32(tag->dbOid ^ pg_rotate_left32(tag->spcOid, 16));
+
+	return tp_page_make(tag->relNumber |
+						(uint64) (place + (uint32) tag->forkNum) << 32,
+						tag->blockNum);
+}
+
+/* registry.c */
+extern const BufferPoolRoutine *FindBufferPoolRoutine(const char *name);
+extern const BufferPoolRoutine *NextBufferPoolRoutine(int *position);
+
+/* policy.c */
+extern const BufferPoolRoutine *MakePolicyRoutine(const tp_policy *policy,
+												  const char *name);
+
+/* stats.c */
+extern Size BufferPoolStatsShmemSize(void);
+extern void BufferPoolStatsShmemInit(void);
+
+/* bufferpool.c */
+extern Size BufferPoolShmemSize(void);
+extern void BufferPoolShmemInit(bool init);
+extern void BufferPoolInitProcess(void);
+extern tp_access BufferPoolAccess(IOContext io_context);
+extern void BufferPoolLock(BufferPool *pool);
+extern void BufferPoolUnlock(BufferPool *pool);
+extern BufferDesc *BufferPoolGetVictim(const BufferTag *tag,
+									   IOContext io_context,
+									   uint32 *buf_state);
+extern void BufferPoolEvicted(BufferDesc *buf);
+extern void BufferPoolClaimed(BufferDesc *buf, uint32 old_state,
+							  bool from_ring);
+extern void BufferPoolAdmitted(const Buffer *buffers, int nbuffers,
+							   IOContext io_context, bool extended);
+extern int	BufferPoolColdest(int *buf_ids, int max);
+extern int	BufferPoolCheck(tp_report report, void *arg);
+
+/* cleaner.c */
+extern bool BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context);
+
+/* hits.c */
+extern void BufferPoolHit(BufferDesc *buf, IOContext io_context);
+extern void BufferPoolPrefetchHits(BufferPool *pool);
+extern void BufferPoolCommitHits(BufferPool *pool);
+extern void BufferPoolReferenced(tp_page page);
+
+#endif							/* BUFFERPOOL_INTERNALS_H */

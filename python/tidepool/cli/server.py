@@ -1,0 +1,137 @@
+"""``tidepool server``: private PostgreSQL instances with buffer pools."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from tidepool.errors import TidepoolError
+from tidepool.server import Instance, server_directory
+
+_LIBRARIES = "pg_bp_lru,pg_bp_osic,pg_bp_arc,pg_bp_lirs,pg_bp_rcrd,pg_bp_car,pg_bp_lab"
+
+_directory = click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+_bin = click.option(
+    "--bin",
+    "bin_directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="TIDEPOOL_SERVER",
+    help="Where the server's programs are; default: what make postgres has built.",
+)
+
+
+def _settings(values: tuple[str, ...]) -> dict[str, str]:
+    settings = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{value}: write it as name=value", param_hint="--set")
+        settings[name.strip()] = text.strip()
+    return settings
+
+
+def _instance(directory: Path, bin_directory: Path | None, *, must_exist: bool = True) -> Instance:
+    instance = Instance(directory, bin_directory or server_directory())
+    if must_exist and not instance.exists():
+        raise TidepoolError(
+            f"{directory}: no instance there", hint=f"make one: tidepool server start {directory}"
+        )
+    return instance
+
+
+@click.group("server")
+def server() -> None:
+    """Make, start and stop private PostgreSQL instances.
+
+    An instance lives in a directory and listens on a socket there and nowhere
+    else.  All algorithms of the simulator can be chosen.
+    """
+
+
+@server.command("start")
+@_directory
+@click.option("--algorithm", help="Replacement algorithm of the shared buffers.")
+@click.option("--shared-buffers", metavar="SIZE", help="Memory for them, such as 128MB.")
+@click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="Any other setting.")
+@_bin
+def start_command(
+    directory: Path,
+    algorithm: str | None,
+    shared_buffers: str | None,
+    values: tuple[str, ...],
+    bin_directory: Path | None,
+) -> None:
+    """Start the instance in DIRECTORY, making it first if there is none.
+
+    Settings are kept: those given now replace earlier ones, after a restart if
+    it is running.
+    """
+    instance = _instance(directory, bin_directory, must_exist=False)
+    settings = _settings(values)
+    if algorithm:
+        settings["bufferpool.algorithm"] = algorithm
+    if shared_buffers:
+        settings["shared_buffers"] = shared_buffers
+    if not instance.exists():
+        instance.create({"shared_preload_libraries": _LIBRARIES})
+    instance.configure(settings)
+    if instance.running():
+        if settings:
+            instance.stop()
+            instance.start()
+    else:
+        instance.start()
+    _tell(instance)
+
+
+@server.command("stop")
+@_directory
+@click.option("--remove", is_flag=True, help="Delete the directory, too.")
+@_bin
+def stop_command(directory: Path, remove: bool, bin_directory: Path | None) -> None:
+    """Stop the instance in DIRECTORY."""
+    instance = _instance(directory, bin_directory)
+    if instance.running():
+        instance.stop()
+    if remove:
+        instance.remove()
+
+
+@server.command("status")
+@_directory
+@_bin
+def status_command(directory: Path, bin_directory: Path | None) -> None:
+    """Tell whether the instance runs, with which algorithm, and how to reach it.
+
+    The exit status is 0 if it runs, 3 if not.
+    """
+    instance = _instance(directory, bin_directory)
+    if not instance.running():
+        click.echo("stopped")
+        sys.exit(3)
+    _tell(instance)
+
+
+@server.command("psql", context_settings={"ignore_unknown_options": True})
+@_directory
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@_bin
+def psql_command(directory: Path, arguments: tuple[str, ...], bin_directory: Path | None) -> None:
+    """Run psql on the instance in DIRECTORY; ARGUMENTS are psql's."""
+    instance = _instance(directory, bin_directory)
+    psql = instance.bin / "psql"
+    sys.stdout.flush()
+    os.execve(psql, [str(psql), *arguments], instance.environment())
+
+
+def _tell(instance: Instance) -> None:
+    query = (
+        "SELECT current_setting('bufferpool.algorithm'), current_setting('shared_buffers'),"
+        " current_setting('server_version')"
+    )
+    algorithm, buffers, version = instance.query(query).split("|")
+    click.echo(f"running: PostgreSQL {version}, {algorithm}, shared_buffers {buffers}")
+    click.echo(f"connect: host={instance.directory} user=postgres dbname=postgres")

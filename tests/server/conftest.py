@@ -1,0 +1,55 @@
+"""Servers to test: built from this tree, private, small."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tidepool.server import Instance
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(os.environ.get("TIDEPOOL_SERVER", ROOT / "build" / "pgsql-debug" / "bin"))
+LIBRARIES = "pg_bp_lru,pg_bp_osic,pg_bp_arc,pg_bp_lirs,pg_bp_rcrd,pg_bp_car,pg_bp_lab"
+
+Make = Callable[..., Instance]
+
+
+def algorithms() -> list[str]:
+    """All that the libraries bring."""
+    text = (ROOT / "postgres" / "contrib" / "pg_bp" / "meson.build").read_text()
+    return [name for _, _, name in re.findall(r"\['([\w ]+)', '(\w+)', '(\w+)'\]", text)]
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    """Makes started instances: make(algorithm, setting=value, …), a dot in a name as __."""
+    made: list[Instance] = []
+
+    def make_one(algorithm: str = "clock", **settings: str) -> Instance:
+        # not pytest's directory: a socket's path must be short, and the
+        # server's account must get there
+        instance = Instance(Path(tempfile.mkdtemp(prefix="tidepool-test-")), BIN)
+        made.append(instance)
+        given = {name.replace("__", "."): value for name, value in settings.items()}
+        instance.create(
+            {
+                "shared_preload_libraries": LIBRARIES,
+                "bufferpool.algorithm": algorithm,
+                "shared_buffers": "1MB",
+                "autovacuum": "off",
+                "fsync": "off",
+                **given,
+            }
+        )
+        instance.start()
+        instance.query("CREATE EXTENSION pg_bufferpool")
+        return instance
+
+    yield make_one
+    for instance in made:
+        instance.remove()

@@ -1,0 +1,278 @@
+"""The pool as its users see it: choice of the algorithm, counters, lists, access."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from server.conftest import BIN, ROOT, Make, algorithms
+from tidepool.errors import TidepoolError
+from tidepool.server import Instance
+
+PAGES = 400  # of the table, three times as many as buffers
+BUFFERS = 128
+FILL = (
+    "CREATE TABLE t (id int, pad text) WITH (fillfactor = 10);"
+    f"INSERT INTO t SELECT i, repeat('x', 500) FROM generate_series(1, {PAGES}) i;"
+    "CREATE INDEX ON t (id);"
+    "VACUUM ANALYZE t;"
+)
+
+
+def fill(server: Instance) -> None:
+    for statement in FILL.split(";")[:-1]:
+        server.query(statement)
+    assert int(server.query("SELECT relpages FROM pg_class WHERE relname = 't'")) >= PAGES
+
+
+def look_up(server: Instance, times: int, highest: int = PAGES) -> None:
+    """Index lookups spread over the table, in one statement each."""
+    server.query(
+        "SET enable_seqscan = off; SET enable_bitmapscan = off;"
+        + "".join(
+            f"SELECT count(pad) FROM t WHERE id = {1 + i * 37 % highest};" for i in range(times)
+        )
+    )
+
+
+def stat(server: Instance, *columns: str) -> list[int]:
+    row = server.query(f"SELECT {', '.join(columns)} FROM pg_stat_bufferpool")
+    return [int(value) for value in row.split("|")]
+
+
+def violations(server: Instance) -> str:
+    return server.query("SELECT * FROM pg_bufferpool_check()")
+
+
+# ---- which algorithm ----
+
+
+def test_unknown_algorithm_is_clock_with_a_warning(make: Make) -> None:
+    server = make("arcane")
+    assert server.query("SELECT algorithm FROM pg_bufferpool") == "clock"
+    assert (
+        'WARNING:  replacement algorithm "arcane" does not exist, using "clock"'
+        in server.log.read_text()
+    )
+    assert violations(server) == ""
+
+
+def test_libraries_must_be_preloaded(make: Make) -> None:
+    server = make(shared_preload_libraries="")
+    with pytest.raises(TidepoolError, match='algorithm "lru" must be loaded at server start'):
+        server.query("LOAD 'pg_bp_lru'")
+
+
+def test_all_policies_of_the_core_are_there(make: Make) -> None:
+    header = (ROOT / "core" / "policies" / "policies.h").read_text()
+    core = set(re.findall(r"X\(tp_policy_(\w+)\)", header))
+    server = make()
+    there = server.query("SELECT name FROM pg_bufferpool_algorithms()").splitlines()
+    assert there[0] == "clock"
+    assert set(there) == core | {"rcrd"}
+
+
+# ---- with each algorithm ----
+
+
+@pytest.mark.parametrize("algorithm", ["clock", *algorithms()])
+def test_answers_and_state_are_right(make: Make, algorithm: str) -> None:
+    server = make(algorithm)
+    fill(server)
+    look_up(server, 300)
+    assert server.query("SELECT count(*), sum(id) FROM t") == f"{PAGES}|{PAGES * (PAGES + 1) // 2}"
+    server.query("DELETE FROM t WHERE id % 2 = 0")
+    server.query("VACUUM t")
+    server.query("CREATE TABLE u AS SELECT * FROM t")
+    server.query("TRUNCATE t")
+    look_up(server, 100)
+    assert server.query("SELECT count(*) FROM u") == str(PAGES // 2)
+    server.query("DROP TABLE u")
+    assert server.query("SELECT algorithm, buffers FROM pg_bufferpool") == f"{algorithm}|{BUFFERS}"
+    assert violations(server) == ""
+    reads, extends, evictions, dirty, forgotten = stat(
+        server, "reads", "extends", "evictions + reuses", "dirty_evictions", "forgotten"
+    )
+    assert reads > 0 and extends >= PAGES
+    assert evictions > dirty > 0
+    assert (forgotten > 0) == (algorithm != "clock")
+
+
+@pytest.mark.parametrize("io_method", ["sync", "worker", "io_uring"])
+def test_every_way_to_read(make: Make, io_method: str) -> None:
+    server = make("arc", io_method=io_method)
+    fill(server)
+    for _ in range(3):
+        assert server.query("SELECT count(*) FROM t WHERE pad LIKE 'x%'") == str(PAGES)
+        look_up(server, 50)
+    assert violations(server) == ""
+
+
+# ---- hits ----
+
+
+def test_lists_hold_each_buffer_once(make: Make) -> None:
+    server = make("lru")
+    fill(server)
+    look_up(server, 200)
+    rows, buffers = server.query(
+        "SELECT count(*), count(DISTINCT buffer) FROM pg_bufferpool_lists()"
+    ).split("|")
+    assert rows == buffers == str(BUFFERS)
+
+
+def test_lru_evicts_what_was_referenced_least_recently(make: Make) -> None:
+    server = make("lru", bufferpool__batch_size="1")
+    fill(server)
+    place = (
+        "SELECT rank FROM pg_bufferpool_lists()"
+        " WHERE relfilenode = pg_relation_filenode('t')"
+        " AND relforknumber = 0 AND relblocknumber = 7"
+    )
+    find = "SET enable_seqscan = off; SELECT count(pad) FROM t WHERE ctid = '(7,1)';"
+    assert server.query(find + place).splitlines()[0] == "1"
+    near = int(server.query(find + place).splitlines()[1])
+    far = int(server.query(place))
+    assert near < BUFFERS // 2  # only catalogs were referenced since
+    assert far > near
+    look_up(server, 300)
+    assert server.query(place) == "" or int(server.query(place)) > far
+
+
+def test_ghosts_are_shown(make: Make) -> None:
+    server = make("arc")
+    fill(server)
+    look_up(server, 300)
+    lists = server.query(
+        "SELECT list, count(buffer), count(ghost_key) FROM pg_bufferpool_lists()"
+        " GROUP BY 1 ORDER BY 1"
+    )
+    rows = {
+        name: (int(b), int(g)) for name, b, g in (line.split("|") for line in lists.splitlines())
+    }
+    assert sum(resident for resident, _ in rows.values()) == BUFFERS
+    assert rows["B1"][0] == 0 and rows["B1"][1] > 0
+    assert rows["T1"][0] > 0 and rows["T1"][1] == 0
+
+
+def test_batches_save_locks(make: Make) -> None:
+    locks = {}
+    for size in ("1", "64"):
+        server = make("lru", shared_buffers="16MB", bufferpool__batch_size=size)
+        fill(server)
+        look_up(server, 100)
+        server.query("SELECT pg_stat_reset_bufferpools()")
+        look_up(server, 1000)
+        locks[size], batched, stale = stat(
+            server, "lock_acquisitions", "batched_hits", "stale_hits"
+        )
+        assert batched > 2000
+        assert stale == 0
+        if size == "1":
+            assert locks[size] >= batched
+    assert locks["64"] < locks["1"] / 20
+
+
+def test_repeated_references_are_one(make: Make) -> None:
+    server = make("lru", shared_buffers="16MB")
+    server.query("CREATE TABLE one AS SELECT i AS id FROM generate_series(1, 100) i")
+    server.query("CREATE INDEX ON one (id)")
+    server.query("VACUUM ANALYZE one")
+    # for each number the one page of the index
+    again = (
+        "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off;"
+        " SET enable_mergejoin = off; SET enable_memoize = off; SET enable_material = off;"
+        " SELECT count(*) FROM generate_series(1, 100) i JOIN one ON one.id = i;"
+    )
+    server.query(again)
+    server.query("SELECT pg_stat_reset_bufferpools()")
+    server.query(again)
+    hits, correlated = stat(server, "hits", "correlated")
+    assert 90 < correlated < hits
+
+
+def test_vacuum_does_not_promote(make: Make) -> None:
+    server = make("lru", shared_buffers="16MB")
+    fill(server)
+    server.query("SELECT pg_stat_reset_bufferpools()")
+    server.query("VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) t")
+    assert stat(server, "vacuumed")[0] > PAGES // 2
+
+
+def test_hits_are_those_that_stock_counts(make: Make) -> None:
+    """With the clock, what is counted here and what is counted there agree."""
+    server = make("clock", shared_buffers="16MB")
+    fill(server)
+    server.query("SELECT pg_stat_reset_shared('io'), pg_stat_reset_bufferpools()")
+    look_up(server, 500)
+    time.sleep(0.2)
+    stock = int(server.query("SELECT sum(hits) FROM pg_stat_io WHERE object = 'relation'"))
+    ours = stat(server, "hits")[0]
+    assert 0.8 * stock < ours <= stock * 1.2
+
+
+# ---- access, crashes, others' algorithms ----
+
+
+def test_who_may_look(make: Make) -> None:
+    server = make("lru")
+    server.query("CREATE ROLE watcher LOGIN; CREATE ROLE nosy LOGIN; GRANT pg_monitor TO watcher")
+    for query in (
+        "SELECT count(*) FROM pg_bufferpool",
+        "SELECT count(*) FROM pg_stat_bufferpool",
+        "SELECT count(*) FROM pg_bufferpool_lists()",
+        "SELECT count(*) FROM pg_bufferpool_check()",
+        "SELECT count(*) FROM pg_bufferpool_algorithms()",
+    ):
+        server.query(query, user="watcher")
+        with pytest.raises(TidepoolError, match="permission denied"):
+            server.query(query, user="nosy")
+    with pytest.raises(TidepoolError, match="permission denied"):
+        server.query("SELECT pg_stat_reset_bufferpools()", user="watcher")
+
+
+@pytest.mark.parametrize("algorithm", ["lru", "arc", "osic"])
+def test_after_a_crash(make: Make, algorithm: str) -> None:
+    server = make(algorithm)
+    fill(server)
+    look_up(server, 100)
+    pid = int(server.query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"))
+    os.kill(pid, signal.SIGKILL)
+    for _ in range(300):
+        time.sleep(0.1)
+        try:
+            assert server.query("SELECT count(*) FROM t") == str(PAGES)
+            break
+        except TidepoolError:
+            continue
+    else:
+        pytest.fail("the server did not come back")
+    assert server.query("SELECT algorithm FROM pg_bufferpool") == algorithm
+    look_up(server, 200)
+    assert violations(server) == ""
+
+
+def test_example_is_built_out_of_tree(make: Make) -> None:
+    scratch = make().directory / "example"
+    subprocess.run(["cp", "-r", ROOT / "postgres" / "example", scratch], check=True)
+    build = subprocess.run(
+        ["make", "-C", scratch, f"PG_CONFIG={BIN}/pg_config"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert build.returncode == 0, build.stderr
+    assert "warning" not in build.stderr
+    scratch.parent.chmod(0o755)
+    server = make("second_chance", shared_preload_libraries=str(scratch / "second_chance"))
+    fill(server)
+    look_up(server, 300)
+    assert server.query("SELECT algorithm FROM pg_bufferpool") == "second_chance"
+    assert server.query("SELECT DISTINCT list FROM pg_bufferpool_lists()") == "queue"
+    assert violations(server) == ""
+    assert stat(server, "evictions")[0] > 100
