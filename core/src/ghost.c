@@ -2,6 +2,8 @@
  * ghost.c
  *	  The ghost index.  See ghost.h.
  */
+#include <string.h>
+
 #include "tidepool/ghost.h"
 #include "tidepool/pool.h"
 
@@ -99,50 +101,70 @@ slot_appears(const tp_pool *pool, uint32_t slot)
 	link_head(pool, TP_FREE, slot);
 }
 
-/* The last bucket has just come into being: split the one it was part of. */
+/* The member that had this one's keys before this one joined; member > 0. */
+static uint32_t
+split_from(uint32_t member)
+{
+	return member & ~(UINT32_C(1) << (31 - __builtin_clz(member)));
+}
+
+/* Move to an empty bucket those ghosts of a chain that are the last member's. */
 static void
-split_bucket(const tp_pool *pool)
+split_chain(const tp_pool *pool, uint32_t *chain, uint32_t *bucket)
 {
 	uint32_t	n = pool->header->frames;
-	uint32_t	added = n - 1;
-	uint32_t   *new_bucket = &pool->buckets[pool->members[added]];
-	uint32_t   *p;
 
-	*new_bucket = TP_NONE;
-	if (added == 0)
-		return;
-	p = &pool->buckets[pool->members[added & ~(UINT32_C(1) <<
-											   (31 - __builtin_clz(added)))]];
-	while (*p != TP_NONE)
+	while (*chain != TP_NONE)
 	{
-		uint32_t	slot = *p;
+		uint32_t	slot = *chain;
+		tp_ghost   *ghost = &pool->ghosts[slot];
 
-		if (tp_ghost_bucket(pool->ghosts[slot].key, n) == added)
+		if (tp_linear_hash(ghost->key, n) == n - 1)
 		{
-			*p = pool->ghosts[slot].chain;
-			pool->ghosts[slot].chain = *new_bucket;
-			*new_bucket = slot;
+			*chain = ghost->chain;
+			ghost->chain = *bucket;
+			*bucket = slot;
 		}
 		else
-			p = &pool->ghosts[slot].chain;
+			chain = &ghost->chain;
 	}
 }
 
-/* The last bucket is about to go: append it to the one it was split from. */
+/* The last member has just joined: fill its buckets. */
 static void
-merge_bucket(const tp_pool *pool)
+split_buckets(const tp_pool *pool)
 {
 	uint32_t	last = pool->header->frames - 1;
-	uint32_t	chain = pool->buckets[pool->members[last]];
-	uint32_t   *p;
+	uint32_t   *added = tp_ghost_buckets(pool, last);
 
-	if (last == 0 || chain == TP_NONE)
+	for (uint32_t b = 0; b < pool->buckets_per_frame; b++)
+	{
+		added[b] = TP_NONE;
+		if (last > 0)
+			split_chain(pool, &tp_ghost_buckets(pool, split_from(last))[b],
+						&added[b]);
+	}
+}
+
+/* The last member is about to go: append its chains to where they came from. */
+static void
+merge_buckets(const tp_pool *pool)
+{
+	uint32_t	last = pool->header->frames - 1;
+
+	if (last == 0)
 		return;
-	p = &pool->buckets[pool->members[last & ~(UINT32_C(1) <<
-											  (31 - __builtin_clz(last)))]];
-	while (*p != TP_NONE)
-		p = &pool->ghosts[*p].chain;
-	*p = chain;
+	for (uint32_t b = 0; b < pool->buckets_per_frame; b++)
+	{
+		uint32_t	chain = tp_ghost_buckets(pool, last)[b];
+		uint32_t   *p = &tp_ghost_buckets(pool, split_from(last))[b];
+
+		if (chain == TP_NONE)
+			continue;
+		while (*p != TP_NONE)
+			p = &pool->ghosts[*p].chain;
+		*p = chain;
+	}
 }
 
 /*
@@ -155,7 +177,7 @@ tp_ghosts_join(const tp_pool *pool, uint32_t frame)
 
 	if (per_frame == 0)
 		return;
-	split_bucket(pool);
+	split_buckets(pool);
 	for (uint32_t k = 0; k < per_frame; k++)
 		slot_appears(pool, frame * per_frame + k);
 }
@@ -208,13 +230,41 @@ tp_ghosts_leave(const tp_pool *pool, uint32_t frame)
 			unlink_ghost(pool, first + k);
 		}
 
-	/* ... and there is one bucket less */
-	merge_bucket(pool);
+	/* ... and its buckets go: the last member takes its number */
+	merge_buckets(pool);
 	if (slot != last)
-		pool->buckets[pool->members[last]] = pool->buckets[frame];
+		memcpy(tp_ghost_buckets(pool, last), tp_ghost_buckets(pool, slot),
+			   pool->buckets_per_frame * sizeof(uint32_t));
 }
 
 /* ---- verification ---- */
+
+/* The chains hold these ghosts, each in its bucket. */
+static int
+check_buckets(const tp_pool *pool, uint64_t ghosts, tp_report report, void *arg)
+{
+	uint32_t	frames = pool->header->frames;
+	uint32_t	per_frame = pool->buckets_per_frame;
+	int			bad = 0;
+
+	for (uint64_t i = 0; i < (uint64_t) frames * per_frame; i++)
+	{
+		uint32_t	member = (uint32_t) (i / per_frame);
+		uint32_t   *bucket = &tp_ghost_buckets(pool, member)[i % per_frame];
+
+		for (uint32_t slot = *bucket; slot != TP_NONE && ghosts > 0;
+			 slot = pool->ghosts[slot].chain)
+		{
+			bad += tp_expect(tp_ghost_chain_of(pool, pool->ghosts[slot].key) ==
+							 bucket, "ghost in the wrong bucket", slot, report, arg);
+			bad += tp_expect(pool->ghosts[slot].list != TP_FREE,
+							 "free ghost in a bucket", slot, report, arg);
+			ghosts--;
+		}
+	}
+	return bad + tp_expect(ghosts == 0 || frames == 0, "ghost in no bucket", 0,
+						   report, arg);
+}
 
 int
 tp_ghosts_check(const tp_pool *pool, tp_report report, void *arg)
@@ -261,18 +311,5 @@ tp_ghosts_check(const tp_pool *pool, tp_report report, void *arg)
 					 report, arg);
 	bad += tp_expect(hashed == header->ghost_count, "wrong number of ghosts",
 					 header->ghost_count, report, arg);
-	for (uint32_t i = 0; i < header->frames; i++)
-		for (uint32_t slot = pool->buckets[pool->members[i]];
-			 slot != TP_NONE && hashed > 0; slot = pool->ghosts[slot].chain)
-		{
-			bad += tp_expect(tp_ghost_bucket(pool->ghosts[slot].key,
-											 header->frames) == i,
-							 "ghost in the wrong bucket", slot, report, arg);
-			bad += tp_expect(pool->ghosts[slot].list != TP_FREE,
-							 "free ghost in a bucket", slot, report, arg);
-			hashed--;
-		}
-	bad += tp_expect(hashed == 0 || header->frames == 0,
-					 "ghost in no bucket", 0, report, arg);
-	return bad;
+	return bad + check_buckets(pool, hashed, report, arg);
 }

@@ -7,12 +7,14 @@
  * and takes them along when it leaves; ghosts that live there then move to
  * other free slots, so a slot number is valid only until the next leave.
  *
- * The hash table has one bucket per frame of the pool, bucket number i being
- * the one of members[i], and grows and shrinks by one bucket with each frame
- * that joins or leaves (linear hashing: Litwin, VLDB 1980).  So nothing is
- * allocated or rehashed as a whole when a pool is made or resized.
+ * The hash table grows and shrinks with each frame that joins or leaves
+ * (linear hashing: Litwin, VLDB 1980): half of a key's bits choose a member
+ * of the pool, whose number is that of Litwin's bucket; the other half choose
+ * one of the B buckets that the member's frame brings.  So nothing is
+ * allocated or rehashed as a whole when a pool is made or resized, and chains
+ * are short even if there are many ghosts per frame.
  *
- * Benefits: O(1) everything, no memory of its own beside the slots.
+ * Benefits: O(1) everything, no memory of its own beside slots and buckets.
  * Costs: three dependent loads for a lookup (member, bucket, ghost).
  */
 #ifndef TIDEPOOL_GHOST_H
@@ -26,9 +28,9 @@ tp_ghost_list_of(const tp_pool *pool, unsigned list)
 	return &pool->header->ghost_lists[list];
 }
 
-/* Bucket number of a key in a table of n buckets, n > 0. */
+/* Litwin's bucket of a key in a table of n > 0. */
 static inline uint32_t
-tp_ghost_bucket(uint64_t key, uint32_t n)
+tp_linear_hash(uint64_t key, uint32_t n)
 {
 	uint32_t	h = (uint32_t) key;
 	uint32_t	level = UINT32_C(1) << (31 - __builtin_clz(n));
@@ -37,13 +39,22 @@ tp_ghost_bucket(uint64_t key, uint32_t n)
 	return i < n ? i : h & (level - 1);
 }
 
+/* The buckets of a member's frame. */
+static inline uint32_t *
+tp_ghost_buckets(const tp_pool *pool, uint32_t member)
+{
+	return &pool->buckets[(size_t) pool->members[member] *
+						  pool->buckets_per_frame];
+}
+
 /* The head of the chain that a key's ghost is on; the pool has frames. */
 static inline uint32_t *
 tp_ghost_chain_of(const tp_pool *pool, uint64_t key)
 {
-	uint32_t	bucket = tp_ghost_bucket(key, pool->header->frames);
+	uint32_t	member = tp_linear_hash(key, pool->header->frames);
+	uint64_t	bucket = (key >> 32) * pool->buckets_per_frame >> 32;
 
-	return &pool->buckets[pool->members[bucket]];
+	return &tp_ghost_buckets(pool, member)[bucket];
 }
 
 /* The slot of the ghost with this key, or TP_NONE. */
