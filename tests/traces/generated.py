@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tidepool.traces.generators import GeneratedTrace, streams
+from tidepool.traces.columns import DTYPES
+from tidepool.traces.generators import GeneratedTrace
 from tidepool.traces.model import Chunk
 
 Columns = dict[str, NDArray[Any]]
@@ -24,7 +25,7 @@ def columns(trace: GeneratedTrace) -> Columns:
 def all_columns(chunks: list[Chunk]) -> Columns:
     parts = defaultdict(list)
     for chunk in chunks:
-        for name, dtype in streams.COLUMNS.items():
+        for name, dtype in {"page": np.uint64, **DTYPES}.items():
             column = getattr(chunk, name)
             if column is not None:
                 assert column.dtype == dtype, name

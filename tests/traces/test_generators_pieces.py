@@ -132,15 +132,6 @@ def test_interleave(pieces: list[list[list[int]]], sort_rows: int) -> None:
     assert ours == sorted(theirs, key=lambda event: event[0])
 
 
-def test_concatenate_fills_in_defaults() -> None:
-    joined = streams.concatenate(
-        [chunk_of([1, 2], 1), chunk_of([3], 2, scan=np.array([9], np.uint64))]
-    )
-    assert joined.scan.tolist() == [0, 0, 9]
-    assert joined.scan.dtype == np.uint64
-    assert joined.flags is None
-
-
 @given(st.lists(st.integers(0, 9)), st.integers(1, 12), st.integers(0, 60))
 def test_cut_and_rechunk(sizes: list[int], size: int, length: int) -> None:
     pages = np.arange(sum(sizes), dtype=np.uint64)

@@ -5,58 +5,21 @@ none beginning before the one before it.  Chunks of one stream may overlap in
 time (a transaction may outlast the batch that it was generated in);
 ``interleave`` puts the events of any number of streams in order.
 
-The chunks here carry no bitmaps.
+Either all chunks of a stream have times or none has.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidepool.traces import model
+from tidepool.traces.columns import join, take
 from tidepool.traces.model import Chunk
 
-COLUMNS: dict[str, Any] = {
-    "page": np.uint64,
-    "kind": np.uint8,
-    "flags": np.uint16,
-    "time": np.uint64,
-    "backend": np.uint32,
-    "scan": np.uint64,
-    "count": np.uint32,
-    "speed": np.float32,
-}
-
 SORT_ROWS = 1 << 16  # events that interleave gathers before it sorts
-
-
-def rows(chunk: Chunk, which: slice | NDArray[np.int64]) -> Chunk:
-    """Return these rows of a chunk."""
-    columns: dict[str, Any] = {name: getattr(chunk, name) for name in COLUMNS}
-    taken: dict[str, Any] = {n: None if c is None else c[which] for n, c in columns.items()}
-    return Chunk(**taken)
-
-
-def concatenate(chunks: Sequence[Chunk]) -> Chunk:
-    """Return one chunk of all the rows.  Either all chunks have times or none has."""
-    if len(chunks) == 1:
-        return chunks[0]
-    joined: dict[str, Any] = {}
-    for name, dtype in COLUMNS.items():
-        columns = [getattr(chunk, name) for chunk in chunks]
-        if any(column is not None for column in columns):
-            # the default of every column but time is zero
-            joined[name] = np.concatenate(
-                [
-                    np.zeros(len(chunk), dtype) if column is None else column
-                    for chunk, column in zip(chunks, columns, strict=True)
-                ]
-            )
-    return Chunk(**joined)
 
 
 def rechunk(stream: Iterator[Chunk]) -> Iterator[Chunk]:
@@ -65,14 +28,14 @@ def rechunk(stream: Iterator[Chunk]) -> Iterator[Chunk]:
     missing = model.CHUNK_ROWS
     for chunk in stream:
         while len(chunk) >= missing:
-            yield concatenate([*gathered, rows(chunk, slice(missing))])
-            chunk = rows(chunk, slice(missing, None))
+            yield join([*gathered, take(chunk, slice(missing))], 0)
+            chunk = take(chunk, slice(missing, None))
             gathered, missing = [], model.CHUNK_ROWS
         if len(chunk):
             gathered.append(chunk)
             missing -= len(chunk)
     if gathered:
-        yield concatenate(gathered)
+        yield join(gathered, 0)
 
 
 def cut(stream: Iterator[Chunk], length: int) -> Iterator[Chunk]:
@@ -80,7 +43,7 @@ def cut(stream: Iterator[Chunk], length: int) -> Iterator[Chunk]:
     for chunk in stream:
         if len(chunk) >= length:
             if length:
-                yield rows(chunk, slice(length))
+                yield take(chunk, slice(length))
             return
         length -= len(chunk)
         yield chunk
@@ -105,7 +68,7 @@ def interleave(*streams: Iterator[Chunk]) -> Iterator[Chunk]:
         waiting.append(chunk)
         count += len(chunk)
     if waiting:
-        yield _in_order(concatenate(waiting))
+        yield _in_order(join(waiting, 0))
 
 
 def _begins(chunk: Chunk) -> int:
@@ -115,12 +78,12 @@ def _begins(chunk: Chunk) -> int:
 
 def _in_order(chunk: Chunk) -> Chunk:
     assert chunk.time is not None
-    return rows(chunk, np.argsort(chunk.time, kind="stable"))
+    return take(chunk, np.argsort(chunk.time, kind="stable"))
 
 
 def _settle(waiting: list[Chunk], horizon: int) -> tuple[Chunk, Chunk]:
     """Return the waiting events before the horizon, which nothing can precede now, and the rest."""
-    chunk = _in_order(concatenate(waiting))
+    chunk = _in_order(join(waiting, 0))
     assert chunk.time is not None
     end = int(np.searchsorted(chunk.time, np.uint64(horizon)))
-    return rows(chunk, slice(end)), rows(chunk, slice(end, None))
+    return take(chunk, slice(end)), take(chunk, slice(end, None))
