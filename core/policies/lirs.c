@@ -289,11 +289,10 @@ const tp_param tp_lirs_params[] = {
 	/*
 	 * Misses against an S without bound (64), on the authors' traces cs, gli,
 	 * multi1, multi2 and sprite with some 15 sizes each from 100 frames on:
-	 *	  with			2		3		4		6		8
-	 *	  mean, %	 +0.34	 +0.11	 +0.03	 +0.03	 +0.04
-	 *	  worst, %	 +8.2	 +2.7	 +1.3	 +1.3	 +1.3
-	 * The worst with 4 and more are loops (gli) some twenty times c long; from
-	 * 200 frames on the worst with 4 is +0.5 %.
+	 * with			2		3		4		6		8 mean, %	 +0.34	 +0.11
+	 * +0.03	 +0.03	 +0.04 worst, %	 +8.2	 +2.7	 +1.3	 +1.3	 +1.3
+	 * The worst with 4 and more are loops (gli) some twenty times c long;
+	 * from 200 frames on the worst with 4 is +0.5 %.
 	 */
 	[PARAM_GHOSTS] = {
 		.name = "ghosts", .type = TP_PARAM_FRACTION,
