@@ -20,9 +20,10 @@
  *	   program says at least 4.
  *	3. The program bounds S at 8c references, resident pages' included; here
  *	   the non-resident pages are bounded (`ghosts`), as in LIRS.  What goes
- *	   first is the page evicted longest ago.  On the traces named in lirs.c,
- *	   misses against an unbounded S with the default of 2: between -0.2 %
- *	   and +6 % (multi2, 200 frames); with 4 up to +0.9 %.
+ *	   first is the page evicted longest ago.  On the traces and sizes named
+ *	   in lirs.c, misses against an unbounded S with the default of 4: between
+ *	   -0.4 % and +1.7 % (multi2, 114 frames), +0.08 % in the mean; with 2 up
+ *	   to +9.3 %.
  *	4. The paper's second proposal, to switch between LIRS2 and LRU, is not
  *	   made here.
  *	5. If no page of Q is usable, the victim is a LIR page.
@@ -72,7 +73,7 @@
  * LIR page may move it down the heap, O(log c) at worst, a step on average.
  * Benefits: as LIRS, and better where reuse distances alternate, as when a
  * file is read forwards and backwards in turn.
- * Memory: 24 bytes a frame beside the node; two ghosts a frame by default.  A
+ * Memory: 24 bytes a frame beside the node; four ghosts a frame by default.  A
  * ghost has room for 48 bits of last and 40 of the distance between the two:
  * enough for 2^48 references, nine years at a million a second.
  */

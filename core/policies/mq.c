@@ -17,8 +17,8 @@
  *	3. lifetime is a number or c.  The paper's best is the peak temporal
  *	   distance, the one above c that most references have; to estimate it
  *	   takes another time stamp per frame and per ghost, and a histogram.
- *	4. The look at the tails of all queues at each reference is left out while
- *	   it is certain that none has expired (`oldest`).  Changes no state.
+ *	4. A queue's tail is not looked at while it is certain that it has not
+ *	   expired (`oldest`).  Changes no state.
  *	5. If no page of the lowest queue is usable, the next queue up is tried.
  *	6. A page loaded by VACUUM or by a correlated reference begins at
  *	   frequency 1 even when it is remembered, and is not a reference that
@@ -55,7 +55,7 @@
  * was popular takes queues - 1 lifetimes to sink; many ghosts.
  * Benefits: tells often used pages from seldom used ones even when all of
  * them return only after long times, as below another cache.
- * Memory: 8 bytes a frame; qout (4) ghosts per frame.
+ * Memory: 8 bytes a frame beside the node; qout (4) ghosts per frame.
  */
 #include "tidepool/pool.h"
 
@@ -82,7 +82,8 @@ typedef struct mq_state
 {
 	uint64_t	time;			/* promoting references so far */
 	uint64_t	lifetime;		/* longest stay in a queue above Q0 */
-	uint64_t	oldest;			/* no frame entered Q1 or above before this */
+	uint64_t	oldest[MAX_QUEUES]; /* [k]: no frame entered Qk before this;
+									 * not kept for Q0 */
 	uint32_t	queues;			/* number of queues in use */
 } mq_state;
 
@@ -136,35 +137,31 @@ mq_init(const tp_pool *pool)
 	set_lifetime(pool);
 }
 
-/* The second half of the paper's Adjust.  Makes `oldest` exact. */
-static void
-sink_expired(const tp_pool *pool)
+/*
+ * If the tail of a queue above Q0 has expired, it sinks.  Returns when the
+ * tail that is there then entered: none of the queue did so before.
+ */
+static uint64_t
+sink_tail(const tp_pool *pool, unsigned list)
 {
 	mq_state   *state = tp_state(pool, mq_state);
-	uint64_t	oldest = state->time;
+	uint32_t	frame = tail_of(pool, list);
 
-	for (unsigned list = Q0 + 1; list < Q0 + state->queues; list++)
+	if (frame != TP_NONE &&
+		state->time - *entered(pool, frame) > state->lifetime)
 	{
-		uint32_t	frame = tail_of(pool, list);
+		tp_list_move_head(pool, list - 1, frame);
+		*entered(pool, frame) = state->time;
+		frame = tail_of(pool, list);
 
-		if (frame != TP_NONE &&
-			state->time - *entered(pool, frame) > state->lifetime)
+		/* the one after it will be looked at when this one has gone */
+		if (frame != TP_NONE && pool->nodes[frame].prev != TP_NONE)
 		{
-			tp_list_move_head(pool, list - 1, frame);
-			*entered(pool, frame) = state->time;
-			frame = tail_of(pool, list);
-
-			/* the one after it will be looked at when this one has gone */
-			if (frame != TP_NONE && pool->nodes[frame].prev != TP_NONE)
-			{
-				__builtin_prefetch(&pool->nodes[pool->nodes[frame].prev]);
-				__builtin_prefetch(entered(pool, pool->nodes[frame].prev));
-			}
+			__builtin_prefetch(&pool->nodes[pool->nodes[frame].prev]);
+			__builtin_prefetch(entered(pool, pool->nodes[frame].prev));
 		}
-		if (frame != TP_NONE && *entered(pool, frame) < oldest)
-			oldest = *entered(pool, frame);
 	}
-	state->oldest = oldest;
+	return frame == TP_NONE ? state->time : *entered(pool, frame);
 }
 
 /* Adjust of the paper. */
@@ -172,10 +169,19 @@ static void
 adjust(const tp_pool *pool)
 {
 	mq_state   *state = tp_state(pool, mq_state);
+	unsigned	expired = 0;	/* bit k: Qk's tail may have */
 
+	/* one branch for all queues, since which expires cannot be predicted */
 	state->time++;
-	if (state->time - state->oldest > state->lifetime)
-		sink_expired(pool);
+	for (unsigned k = 1; k < MAX_QUEUES; k++)
+		expired |= (unsigned) (state->time - state->oldest[k] >
+							   state->lifetime) << k;
+	for (; expired != 0; expired &= expired - 1)
+	{
+		unsigned	k = (unsigned) __builtin_ctz(expired);
+
+		state->oldest[k] = sink_tail(pool, Q0 + k);
+	}
 }
 
 /* The frequency after one more reference. */
@@ -294,7 +300,7 @@ static int
 check_queue(const tp_pool *pool, unsigned list, tp_report report, void *arg)
 {
 	mq_state   *state = tp_state(pool, mq_state);
-	uint64_t	last = list == Q0 ? 0 : state->oldest;
+	uint64_t	last = list == Q0 ? 0 : state->oldest[list - Q0];
 	int			bad = 0;
 
 	for (uint32_t frame = tail_of(pool, list); frame != TP_NONE;

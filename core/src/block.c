@@ -4,7 +4,7 @@
  *	  arrays between pools.
  *
  *	  header | nodes[capacity] | extra[capacity] | ghosts[G * capacity + 1]
- *	         | members[capacity] | buckets[capacity]
+ *	         | members[capacity] | buckets[B * capacity]
  */
 #include <string.h>
 
@@ -38,7 +38,8 @@ tp_block_size(const tp_policy *policy, const double *params, uint32_t capacity)
 		return 0;
 	return header_size() +
 		(size_t) capacity * (sizeof(tp_node) + stride_of(policy) +
-							 2 * sizeof(uint32_t)) +
+							 sizeof(uint32_t) *
+							 (1 + tp_policy_buckets_per_frame(policy, params))) +
 		ghost_slots(policy, params, capacity) * sizeof(tp_ghost);
 }
 
@@ -54,6 +55,7 @@ tp_block_pool(const tp_policy *policy, const double *params, uint32_t capacity,
 	pool.trails = NULL;
 	pool.extra_stride = stride_of(policy);
 	pool.ghosts_per_frame = tp_policy_ghosts_per_frame(policy, params);
+	pool.buckets_per_frame = tp_policy_buckets_per_frame(policy, params);
 	pool.spare_ghost = pool.ghosts_per_frame * capacity;
 	pool.header = (tp_header *) (void *) p;
 	p += header_size();

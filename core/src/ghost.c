@@ -2,6 +2,8 @@
  * ghost.c
  *	  The ghost index.  See ghost.h.
  */
+#include <string.h>
+
 #include "tidepool/ghost.h"
 #include "tidepool/pool.h"
 
@@ -172,6 +174,33 @@ tp_ghosts_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 
 /* ---- verification ---- */
 
+/* The chains hold these ghosts, each in its bucket. */
+static int
+check_buckets(const tp_pool *pool, uint64_t ghosts, tp_report report, void *arg)
+{
+	uint32_t	frames = pool->header->frames;
+	uint32_t	per_frame = pool->buckets_per_frame;
+	int			bad = 0;
+
+	for (uint64_t i = 0; i < (uint64_t) frames * per_frame; i++)
+	{
+		uint32_t	member = (uint32_t) (i / per_frame);
+		uint32_t   *bucket = &tp_hash_buckets(pool, member)[i % per_frame];
+
+		for (uint32_t slot = *bucket; slot != TP_NONE && ghosts > 0;
+			 slot = pool->ghosts[slot].chain)
+		{
+			bad += tp_expect(tp_hash_chain_of(pool, pool->ghosts[slot].key) ==
+							 bucket, "ghost in the wrong bucket", slot, report, arg);
+			bad += tp_expect(pool->ghosts[slot].list != TP_FREE,
+							 "free ghost in a bucket", slot, report, arg);
+			ghosts--;
+		}
+	}
+	return bad + tp_expect(ghosts == 0 || frames == 0, "ghost in no bucket", 0,
+						   report, arg);
+}
+
 int
 tp_ghosts_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -217,18 +246,5 @@ tp_ghosts_check(const tp_pool *pool, tp_report report, void *arg)
 					 report, arg);
 	bad += tp_expect(hashed == header->ghost_count, "wrong number of ghosts",
 					 header->ghost_count, report, arg);
-	for (uint32_t i = 0; i < header->frames; i++)
-		for (uint32_t slot = pool->buckets[pool->members[i]];
-			 slot != TP_NONE && hashed > 0; slot = pool->ghosts[slot].chain)
-		{
-			bad += tp_expect(tp_hash_bucket(pool->ghosts[slot].key,
-											header->frames) == i,
-							 "ghost in the wrong bucket", slot, report, arg);
-			bad += tp_expect(pool->ghosts[slot].list != TP_FREE,
-							 "free ghost in a bucket", slot, report, arg);
-			hashed--;
-		}
-	bad += tp_expect(hashed == 0 || header->frames == 0,
-					 "ghost in no bucket", 0, report, arg);
-	return bad;
+	return bad + check_buckets(pool, hashed, report, arg);
 }

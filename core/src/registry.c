@@ -91,11 +91,31 @@ tp_policy_ghosts_per_frame(const tp_policy *policy, const double *params)
 	return whole + (whole < factor ? 1 : 0);
 }
 
+/* Bytes of node, extra and member. */
+static uint32_t
+bytes_without_buckets(const tp_policy *policy)
+{
+	return (uint32_t) (sizeof(tp_node) + sizeof(uint32_t)) +
+		((policy->extra_size + 7) & ~UINT32_C(7));
+}
+
+uint32_t
+tp_policy_buckets_per_frame(const tp_policy *policy, const double *params)
+{
+	uint32_t	ghosts = tp_policy_ghosts_per_frame(policy, params);
+	uint32_t	room = (TP_MAX_FRAME_BYTES - bytes_without_buckets(policy)) /
+		(uint32_t) sizeof(uint32_t);
+
+	if (ghosts == 0)
+		return (policy->flags & TP_USES_HASH) != 0;
+	return ghosts < room ? ghosts : room;
+}
+
 uint32_t
 tp_policy_frame_bytes(const tp_policy *policy)
 {
-	return (uint32_t) (sizeof(tp_node) + 2 * sizeof(uint32_t)) +
-		((policy->extra_size + 7) & ~UINT32_C(7));
+	return bytes_without_buckets(policy) +
+		(uint32_t) sizeof(uint32_t) * tp_policy_buckets_per_frame(policy, NULL);
 }
 
 #define DECLARE(symbol) extern const tp_policy symbol;

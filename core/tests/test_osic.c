@@ -205,6 +205,56 @@ coldest_goes_by_partition(void **unused)
 	fixture_free(f);
 }
 
+/*
+ * Where the number of partitions changes with the size.  A miss cools the
+ * first partition and takes its first page; the new one is hot.
+ */
+static void
+coldest_walks_all_partitions_of_a_large_pool(void **unused)
+{
+	static const struct
+	{
+		uint32_t	frames;
+		uint32_t	first;		/* frames of the first partition */
+	}			pools[] = {
+		{255, 255},
+		{256, 128},
+		{257, 129},
+		{1023, 512},
+		{1024, 256},
+	};
+	const tp_policy *policy = tp_policy_find("osic");
+	const tp_access access = {0};
+
+	(void) unused;
+	for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++)
+	{
+		uint32_t	n = pools[i].frames;
+		void	   *block = test_malloc(tp_block_size(policy, NULL, n));
+		tp_pool		pool = tp_block_init(policy, NULL, n, n, 1, block);
+		tp_cursor	cursor = {0};
+
+		for (uint32_t page = 0; page <= n; page++)
+		{
+			uint32_t	frame = tp_victim(&pool, tp_page_make(0, page), NULL,
+										  NULL, &access);
+
+			assert_int_equal(frame, page % n);
+			if (!tp_is_free(&pool, frame))
+				tp_evict(&pool, frame, &access);
+			tp_admit(&pool, frame, tp_page_make(0, page), &access);
+		}
+		for (uint32_t frame = 1; frame < pools[i].first; frame++)
+			assert_int_equal(tp_coldest(&pool, &cursor), frame);
+		assert_int_equal(tp_coldest(&pool, &cursor), 0);
+		for (uint32_t frame = pools[i].first; frame < n; frame++)
+			assert_int_equal(tp_coldest(&pool, &cursor), frame);
+		assert_int_equal(tp_coldest(&pool, &cursor), TP_NONE);
+		assert_int_equal(tp_check(&pool, NULL, NULL), 0);
+		test_free(block);
+	}
+}
+
 /* Hits every frame it is asked about, as other backends might meanwhile. */
 static bool
 hit_while_asked(void *arg, uint32_t frame)
@@ -250,6 +300,7 @@ main(void)
 		cmocka_unit_test(no_more_partitions_than_frames),
 		cmocka_unit_test(resizing_cuts_the_ring_anew),
 		cmocka_unit_test(coldest_goes_by_partition),
+		cmocka_unit_test(coldest_walks_all_partitions_of_a_large_pool),
 		cmocka_unit_test(racing_hits_do_not_prolong_the_search),
 	};
 

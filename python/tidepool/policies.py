@@ -84,7 +84,7 @@ class Policy:
     params: tuple[Param, ...]
     lock_free_hits: bool
     randomized: bool
-    frame_bytes: int  # per frame: node, extra, member, hash bucket
+    frame_bytes: int  # node, extra, member, hash buckets; with the default parameters
     ghosts_per_frame: int  # with the default parameters
     ghost_bytes: int  # per ghost
     handle: Any = field(repr=False, compare=False)  # const tp_policy *; None: offline

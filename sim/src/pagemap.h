@@ -14,6 +14,12 @@
 
 #define PAGEMAP_ABSENT UINT64_MAX
 
+/*
+ * Of a function that does nothing but prefetch.  Unless it is inlined at once,
+ * gcc takes it for one without any effect and drops the call.
+ */
+#define PREFETCHES __attribute__((always_inline))
+
 typedef struct pagemap_slot
 {
 	uint64_t	key;
@@ -40,7 +46,7 @@ pagemap_home(const pagemap *map, uint64_t key)
 					 (64 - map->bits));
 }
 
-static inline void
+PREFETCHES static inline void
 pagemap_prefetch(const pagemap *map, uint64_t key)
 {
 	__builtin_prefetch(&map->slots[pagemap_home(map, key)]);

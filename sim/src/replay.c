@@ -2,10 +2,9 @@
  * replay.c
  *	  Replay of a trace against a policy or OPT.
  *
- * Speed: the trace is known ahead, so the hash table slot of a reference is
- * prefetched EVENTS_AHEAD references before it is needed, and the frame's
- * node half as many before.  Whatever is the same for a whole run of
- * references is decided once per run.
+ * Speed: the trace is known ahead, so what a reference needs is prefetched
+ * while the EVENTS_AHEAD references before it are served (look_ahead).
+ * Whatever is the same for a whole run of references is decided once per run.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +211,46 @@ scan_event(tps_replay *replay, const tps_events *events, size_t i)
 
 /* ---- runs of references ---- */
 
+static inline const uint32_t *
+chain_of(const tp_pool *pool, uint64_t page)
+{
+	return tp_hash_chain_of(pool, tp_page_key(cache_page(page)));
+}
+
+/*
+ * Prefetch what the references after this one will need, in steps, each of
+ * which needs what the step before it has prefetched: the slot of the hash
+ * table; the frame or, if the slot is empty and the page will likely miss, the
+ * chain of the ghost index; the first ghost of the chain.
+ */
+PREFETCHES static inline void
+look_ahead(const tps_cache *cache, const uint64_t *page)
+{
+	const tp_pool *pool = &cache->pool;
+	const pagetable *table = &cache->table;
+	uint64_t	near = page[EVENTS_AHEAD / 2];
+	uint64_t	next = page[EVENTS_AHEAD / 4];
+	uint32_t	frame = table->slots[pagetable_home(table, near)].frame;
+
+	__builtin_prefetch(&table->slots[pagetable_home(table,
+													page[EVENTS_AHEAD])]);
+	if (frame != TP_NONE)
+	{
+		__builtin_prefetch(&pool->nodes[frame]);
+		__builtin_prefetch(tp_extra(pool, frame));
+	}
+	else if (pool->header->ghost_count > 0)
+		__builtin_prefetch(chain_of(pool, near));
+	if (pool->header->ghost_count > 0 &&
+		table->slots[pagetable_home(table, next)].frame == TP_NONE)
+	{
+		uint32_t	ghost = *chain_of(pool, next);
+
+		if (ghost != TP_NONE)
+			__builtin_prefetch(&pool->ghosts[ghost]);
+	}
+}
+
 /*
  * References from to below to, against the policy.  Returns the misses.
  * detail: each must be told to the tally; *ok is cleared if that fails.
@@ -232,15 +271,7 @@ run_policy(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 		uint32_t	frame;
 
 		if (i + EVENTS_AHEAD < events->n)
-		{
-			const pagetable_slot *near = &table->slots[
-													   pagetable_home(table, events->page[i + EVENTS_AHEAD / 2])];
-
-			__builtin_prefetch(&table->slots[
-											 pagetable_home(table, events->page[i + EVENTS_AHEAD])]);
-			if (near->frame != TP_NONE)
-				__builtin_prefetch(&pool->nodes[near->frame]);
-		}
+			look_ahead(cache, &events->page[i]);
 		if (plain)
 			access.now = events->position + i;
 		else

@@ -15,8 +15,6 @@ from simulation.generated import Event, looping, phases, zipf
 from tidepool.cli import main
 from tidepool.traces import Kind, page_number
 
-files.install()
-
 
 @dataclass(frozen=True)
 class Outcome:

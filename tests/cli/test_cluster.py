@@ -46,14 +46,14 @@ def test_cluster_and_threads_agree(ok: Call, folder: Path, scheduler: str, args:
 def test_errors_of_workers_are_told_in_one_line(
     call: Call, folder: Path, scheduler: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cli.files import open_trace
+    from tidepool.traces import open_trace
 
     def not_there(path: str, *_: object) -> Any:
         trace = open_trace(path)
         monkeypatch.setattr(type(trace), "__reduce__", lambda _: (open_trace, ("/gone.csv",)))
         return trace
 
-    monkeypatch.setattr("tidepool.traces.open_trace", not_there)
+    monkeypatch.setattr("tidepool.cli.inputs.open_trace", not_there)
     out = call("simulate", folder / "loop.csv", "--policy lru --frames 9 --scheduler", scheduler)
     assert out.status == 1
     (error,) = out.err.splitlines()

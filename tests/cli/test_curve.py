@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Call
-from cli.files import open_trace
 from tidepool import parse_policy, policies
 from tidepool.cli.curve import spread_sizes
 from tidepool.simulation import Cell, Options, Sampling, count_pages, exact_lru_curve, simulate
+from tidepool.traces import open_trace
 
 
 def test_lru_is_exact_at_every_point(ok: Call, folder: Path) -> None:

@@ -42,7 +42,6 @@ def test_command(call: Call, line: str) -> None:
 
 
 def test_notebook(capsys: pytest.CaptureFixture[str]) -> None:
-    files.install()
     names: dict[str, object] = {}
     for block in blocks("python"):
         exec(compile(block, "docs/simulator.md", "exec"), names)

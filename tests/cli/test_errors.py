@@ -143,7 +143,7 @@ def test_trace_that_turns_out_damaged_late(
             raise TraceError("late.csv: the file ends in the middle of an event")
 
     trace = Truncated([Event(i % 5) for i in range(50)], name="late")
-    monkeypatch.setattr("tidepool.traces.open_trace", lambda *_: trace)
+    monkeypatch.setattr("tidepool.cli.inputs.open_trace", lambda *_: trace)
     monkeypatch.setattr("tidepool.cli.inputs.KEPT_EVENTS", kept)
     assert_one_line(call, [*command, "late.csv"], 1, "ends in the middle of an event")
 
@@ -158,7 +158,7 @@ def test_errors_come_before_work(call: Call, monkeypatch: pytest.MonkeyPatch) ->
     def open_trace(*_: object) -> None:
         raise AssertionError("a trace was opened")
 
-    monkeypatch.setattr("tidepool.traces.open_trace", open_trace)
+    monkeypatch.setattr("tidepool.cli.inputs.open_trace", open_trace)
     for options in (["--resize", "1:5", "--sample", "1%"], ["--plot", "x.tiff"]):
         assert call("simulate", "x", *LRU, *TEN, *options).status == 1
 

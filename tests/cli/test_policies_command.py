@@ -37,7 +37,7 @@ def test_each_is_described(ok: Call, name: str) -> None:
 
 def test_clock(ok: Call) -> None:
     text = ok("policies", "clock").out
-    assert "40 bytes per frame, 0.49% of the 8 kB page in it" in text
+    assert "36 bytes per frame, 0.44% of the 8 kB page in it" in text
     assert "without a lock" in text
     (line,) = [line for line in text.splitlines() if line.startswith("max_usage")]
     assert line.split()[:6] == ["max_usage", "integer", "5", "1", "to", "255"]

@@ -19,13 +19,8 @@ from cli.interrupts import heed_interrupts
 from cli.test_simulate import timeless
 from simulation.generated import Event, zipf
 
-TESTS = Path(__file__).parents[1]
-COMMAND = [
-    sys.executable,
-    "-c",
-    "from cli.files import install; install(); from tidepool.cli import main; main()",
-]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(TESTS), "COLUMNS": "100"}
+COMMAND = [sys.executable, "-c", "from tidepool.cli import main; main()"]
+ENVIRONMENT = os.environ | {"COLUMNS": "100"}
 
 
 def start(args: str, **streams: Any) -> subprocess.Popen[str]:

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from cli.conftest import Call
-from cli.files import open_trace, write_csv
+from cli.files import write_csv
 from simulation.generated import Event
 from tidepool import parse_policy, policies
 from tidepool.cli import simulate as command
 from tidepool.simulation import Cell, Options, Sampling, count_pages, simulate
+from tidepool.traces import open_trace
 
 KEYS = [
     "trace",

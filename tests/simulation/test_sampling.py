@@ -13,6 +13,7 @@ from simulation.generated import EventTrace, PageTrace, phases, traces, zipf
 from simulation.test_replay import counts_of, run
 from tidepool import TidepoolError, parse_policy
 from tidepool.simulation import Cell, Options, Sampling, simulate
+from tidepool.simulation.curves import exact_lru_points
 from tidepool.simulation.events import sample
 
 SPECS = ["lru", "clock", "arc", "opt"]
@@ -65,6 +66,24 @@ def test_errors_are_what_they_say(trace: PageTrace, sizes: tuple[int, ...], spec
     scatter = np.std(deviations, axis=0)
     assert (scatter > 0.6).all() and (scatter < 1.6).all(), scatter
     assert (np.abs(np.mean(deviations, axis=0)) < 0.8).all()
+
+
+@pytest.mark.parametrize("spec", ["clock", "arc", "opt"])
+def test_controlled_errors_cover_the_true_ones(spec: str) -> None:
+    """Two standard errors cover most deviations, and are not wide for nothing."""
+    trace = PageTrace(zipf(6000, 60000, skew=0.9).pages, rows=1 << 20)
+    sizes = (120, 600, 1800)
+    lru = exact_lru_points(trace, sizes)
+    cells = [Cell(parse_policy(spec), size) for size in sizes]
+    exact = simulate([(trace, cells)])
+    deviations = []
+    for seed in range(20):
+        results = simulate([(trace, cells)], Options(sampling=Sampling(0.1, seed, lru)))
+        deviations += [
+            abs(r.hit_ratio - e.hit_ratio) / r.error for r, e in zip(results, exact, strict=True)
+        ]
+    assert np.mean(np.array(deviations) <= 2) >= 0.85
+    assert np.mean(deviations) > 0.25
 
 
 def test_estimates_are_for_the_whole_trace() -> None:

@@ -55,7 +55,7 @@ def test_info(folder: Path) -> None:
 everything.parquet
   format           native
   events           7 (2 read, 1 write, 1 scan_begin, 1 scan_advance, 1 scan_end, 1 forget)
-  pages            3 (24.0 KiB)
+  pages            3 (24 kB)
   referenced once  3 (100.0% of the pages)
   time             2562047788:00:55
   backends         4
@@ -68,7 +68,7 @@ everything.parquet
 plain.txt.gz
   format           text
   events           1,000 (1,000 read)
-  pages            50 (400.0 KiB)
+  pages            50 (400 kB)
   referenced once  0 (0.0% of the pages)
   time             not recorded
   backends         1
@@ -301,10 +301,19 @@ def test_bad_input(folder: Path, args: list[str], message: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("args", "subcommand"), [([], "convert"), (["generate"], "zipf"), (["generate"], "tpcc")]
+)
+def test_without_subcommand_help_lists_them(args: list[str], subcommand: str) -> None:
+    result = run(*args)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith(" ".join(["Usage: tidepool", "trace", *args]))
+    assert f"\n  {subcommand} " in result.stdout
+    assert result.stdout == run(*args, "--help").stdout
+
+
+@pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "Missing command."),
-        (["generate"], "Missing command."),
         (["info"], "Missing argument 'TRACE…'"),
         (["info", "--format", "xml", "t"], "'xml' is not one of"),
         (["info", "--from", "xml", "t"], 'there is no trace format "xml"'),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tidepool.errors import TraceError
 from tidepool.traces import Chunk, InMemoryTrace, load
-from tidepool.traces.columns import column, join, part, resize, select
+from tidepool.traces.columns import column, join, resize, select, take
 from traces.helpers import everything, plain, rows
 
 
@@ -53,11 +54,27 @@ def test_select_keeps_times_and_bitmaps() -> None:
     assert timeless.kind is None
 
 
-def test_part_and_join_are_inverse() -> None:
+def test_take_and_join_are_inverse() -> None:
     trace = everything()
     chunk = next(trace.chunks())
-    joined = join([part(chunk, 0, 3), part(chunk, 3, 7)], 0)
+    joined = join([take(chunk, slice(3)), take(chunk, slice(3, None))], 0)
     assert rows(InMemoryTrace("x", [joined])) == rows(trace)
+
+
+@given(st.permutations(range(7)), st.integers(1, 7))
+def test_take_moves_bitmaps_along(order: list[int], length: int) -> None:
+    trace = everything()
+    taken = take(next(trace.chunks()), np.array(order[:length], np.int64))
+    events = rows(trace)
+    assert rows(InMemoryTrace("x", [taken])) == [events[row] for row in order[:length]]
+
+
+def test_join_fills_in_defaults() -> None:
+    one, other = (Chunk(page=np.array(pages, np.uint64)) for pages in ([1, 2], [3]))
+    joined = join([one, replace(other, scan=np.array([9], np.uint64))], 0)
+    assert joined.scan is not None and joined.scan.tolist() == [0, 0, 9]
+    assert joined.scan.dtype == np.uint64
+    assert joined.flags is None
 
 
 def test_in_memory_trace() -> None:

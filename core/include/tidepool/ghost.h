@@ -8,7 +8,7 @@
  * other free slots, so a slot number is valid only until the next leave.  The
  * hash table is the pool's (hash.h).
  *
- * Benefits: O(1) everything, no memory of its own beside the slots.
+ * Benefits: O(1) everything, no memory of its own beside slots and buckets.
  * Costs: three dependent loads for a lookup (member, bucket, ghost).
  */
 #ifndef TIDEPOOL_GHOST_H

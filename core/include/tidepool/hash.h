@@ -2,10 +2,12 @@
  * hash.h
  *	  A pool's hash table: from keys to entries that somebody else keeps.
  *
- * The table has one bucket per frame of the pool, bucket number i being the
- * one of members[i], and grows and shrinks by one bucket with each frame that
- * joins or leaves (linear hashing: Litwin, VLDB 1980).  So nothing is
- * allocated or rehashed as a whole when a pool is made or resized.
+ * The table grows and shrinks with each frame that joins or leaves (linear
+ * hashing: Litwin, VLDB 1980): half of a key's bits choose a member of the
+ * pool, whose number is that of Litwin's bucket; the other half choose one of
+ * the buckets_per_frame buckets that the member's frame brings.  So nothing is
+ * allocated or rehashed as a whole when a pool is made or resized, and chains
+ * are short even if there are many entries per frame.
  *
  * Entries are numbers.  Where an entry's key and its link to the next entry
  * of the same bucket are kept, the user of the table says; these functions
@@ -21,9 +23,9 @@
 typedef uint64_t (*tp_hash_key) (const tp_pool *pool, uint32_t entry);
 typedef uint32_t *(*tp_hash_link) (const tp_pool *pool, uint32_t entry);
 
-/* Bucket number of a key in a table of n buckets, n > 0. */
+/* Litwin's bucket of a key in a table of n, n > 0. */
 static inline uint32_t
-tp_hash_bucket(uint64_t key, uint32_t n)
+tp_linear_hash(uint64_t key, uint32_t n)
 {
 	uint32_t	h = (uint32_t) key;
 	uint32_t	level = UINT32_C(1) << (31 - __builtin_clz(n));
@@ -32,25 +34,29 @@ tp_hash_bucket(uint64_t key, uint32_t n)
 	return i < n ? i : h & (level - 1);
 }
 
-/* The bucket that number `added` was part of before the table had it. */
+/* The member that had this one's keys before this one joined; member > 0. */
 static inline uint32_t
-tp_hash_parent(uint32_t added)
+tp_hash_parent(uint32_t member)
 {
-	return added & ~(UINT32_C(1) << (31 - __builtin_clz(added)));
+	return member & ~(UINT32_C(1) << (31 - __builtin_clz(member)));
 }
 
-/* The first entry of a bucket, or TP_NONE. */
+/* The buckets of a member's frame: the first entry of each, or TP_NONE. */
 static inline uint32_t *
-tp_hash_chain(const tp_pool *pool, uint32_t bucket)
+tp_hash_buckets(const tp_pool *pool, uint32_t member)
 {
-	return &pool->buckets[pool->members[bucket]];
+	return &pool->buckets[(size_t) pool->members[member] *
+						  pool->buckets_per_frame];
 }
 
 /* The chain that an entry with this key is on; the pool has frames. */
 static inline uint32_t *
 tp_hash_chain_of(const tp_pool *pool, uint64_t key)
 {
-	return tp_hash_chain(pool, tp_hash_bucket(key, pool->header->frames));
+	uint32_t	member = tp_linear_hash(key, pool->header->frames);
+	uint64_t	bucket = (key >> 32) * pool->buckets_per_frame >> 32;
+
+	return &tp_hash_buckets(pool, member)[bucket];
 }
 
 /* Enter an entry, whose key may be asked for. */
@@ -76,65 +82,77 @@ tp_hash_pointer_to(const tp_pool *pool, uint32_t entry, tp_hash_key key,
 	return p;
 }
 
-/*
- * The pool has just gained the last of its members, and with it a bucket:
- * split the one that this was part of.
- */
+/* Move to an empty bucket those entries of a chain that are the last member's. */
+static inline void
+tp_hash_split(const tp_pool *pool, uint32_t *chain, uint32_t *bucket,
+			  tp_hash_key key, tp_hash_link link)
+{
+	uint32_t	n = pool->header->frames;
+
+	while (*chain != TP_NONE)
+	{
+		uint32_t	entry = *chain;
+
+		if (tp_linear_hash(key(pool, entry), n) == n - 1)
+		{
+			*chain = *link(pool, entry);
+			*link(pool, entry) = *bucket;
+			*bucket = entry;
+		}
+		else
+			chain = link(pool, entry);
+	}
+}
+
+/* The pool has just gained the last of its members: fill its buckets. */
 static inline void
 tp_hash_join(const tp_pool *pool, tp_hash_key key, tp_hash_link link)
 {
-	uint32_t	n = pool->header->frames;
-	uint32_t	added = n - 1;
-	uint32_t   *new_chain = tp_hash_chain(pool, added);
-	uint32_t   *p;
+	uint32_t	last = pool->header->frames - 1;
+	uint32_t   *added = tp_hash_buckets(pool, last);
 
-	*new_chain = TP_NONE;
-	if (added == 0)
-		return;
-	p = tp_hash_chain(pool, tp_hash_parent(added));
-	while (*p != TP_NONE)
+	for (uint32_t b = 0; b < pool->buckets_per_frame; b++)
 	{
-		uint32_t	entry = *p;
-
-		if (tp_hash_bucket(key(pool, entry), n) == added)
-		{
-			*p = *link(pool, entry);
-			*link(pool, entry) = *new_chain;
-			*new_chain = entry;
-		}
-		else
-			p = link(pool, entry);
+		added[b] = TP_NONE;
+		if (last > 0)
+			tp_hash_split(pool, &tp_hash_buckets(pool, tp_hash_parent(last))[b],
+						  &added[b], key, link);
 	}
 }
 
 /*
- * The pool has just lost this frame, and with it a bucket: append the last
- * one to the one it was split from.  slot as in tp_policy.leave; members and
- * the number of frames are as they are now.  If no frame is left no entry may
- * be.
+ * The pool has just lost this frame, and with it its buckets: append the
+ * chains of the last member's to those they were split from.  slot as in
+ * tp_policy.leave; members and the number of frames are as they are now.  If
+ * no frame is left no entry may be.
  */
 static inline void
 tp_hash_leave(const tp_pool *pool, uint32_t frame, uint32_t slot,
 			  tp_hash_link link)
 {
 	uint32_t	last = pool->header->frames;
-	uint32_t	chain = pool->buckets[frame];
-	uint32_t   *p;
+	uint32_t   *gone = &pool->buckets[(size_t) frame * pool->buckets_per_frame];
 
-	/* what lay with the frame goes where its place in members went */
-	if (slot != last)
+	for (uint32_t b = 0; b < pool->buckets_per_frame; b++)
 	{
-		uint32_t	moved = pool->members[slot];
+		uint32_t	chain = gone[b];
+		uint32_t   *p;
 
-		chain = pool->buckets[moved];
-		pool->buckets[moved] = pool->buckets[frame];
+		/* what lay with the frame goes where its place in members went */
+		if (slot != last)
+		{
+			uint32_t   *moved = &tp_hash_buckets(pool, slot)[b];
+
+			chain = *moved;
+			*moved = gone[b];
+		}
+		if (last == 0)
+			continue;
+		p = &tp_hash_buckets(pool, tp_hash_parent(last))[b];
+		while (*p != TP_NONE)
+			p = link(pool, *p);
+		*p = chain;
 	}
-	if (last == 0)
-		return;
-	p = tp_hash_chain(pool, tp_hash_parent(last));
-	while (*p != TP_NONE)
-		p = link(pool, *p);
-	*p = chain;
 }
 
 #endif							/* TIDEPOOL_HASH_H */

@@ -15,12 +15,12 @@
  *	  nodes     1 per frame            page, generation, links           32 B
  *	  extra     1 per frame            what one policy adds        0 .. 24 B
  *	  members   1 per frame            the pool's frames, densely         4 B
- *	  buckets   1 per frame            hash chains, see hash.h            4 B
  *	  ghosts    G per frame, 1 spare   keys of evicted pages             32 B
+ *	  buckets   B per frame            hash chains, see hash.h            4 B
  *
- * nodes, extra, buckets and ghosts are indexed by frame number and may be
+ * nodes, extra, ghosts and buckets are indexed by frame number and may be
  * shared by many pools, since a frame is in one pool at a time.  members and
- * header belong to one pool.
+ * header belong to one pool.  A frame costs at most 64 B, without its ghosts.
  *
  * LOCKING.  The core takes no locks.  The caller must hold the pool's lock
  * exclusively around every operation, with one exception: hit, for a policy
@@ -44,6 +44,7 @@
 #define TP_MAX_GHOST_LISTS	4	/* lists of ghosts, the free list among them */
 #define TP_STATE_SIZE		640 /* bytes of a policy's own header state */
 #define TP_MAX_EXTRA		24	/* bytes a policy may add to a frame */
+#define TP_MAX_FRAME_BYTES	64	/* of all that a frame has but its ghosts */
 
 #define TP_FREE 0				/* number of the free list, of frames and
 								 * ghosts */
@@ -113,9 +114,10 @@ typedef struct tp_pool
 	tp_node    *nodes;			/* [frame] */
 	unsigned char *extra;		/* [frame * extra_stride] */
 	uint32_t   *members;		/* [0 .. header->frames) */
-	uint32_t   *buckets;		/* [frame] */
 	tp_ghost   *ghosts;			/* [frame * ghosts_per_frame + k], k below
 								 * ghosts_per_frame; and ghosts[spare_ghost] */
+	uint32_t   *buckets;		/* [frame * buckets_per_frame + b], b below
+								 * buckets_per_frame */
 	uint32_t	extra_stride;	/* bytes, at least the policy's extra_size,
 								 * multiple of 8 */
 	uint32_t	ghosts_per_frame;	/* ghost slots that come with a frame */
@@ -124,6 +126,7 @@ typedef struct tp_pool
 									 * known */
 	const struct tp_trails *trails; /* the trailing index scans (trail.h),
 									 * likewise */
+	uint32_t	buckets_per_frame;	/* at least 1 if there is a hash table */
 	uint32_t	spare_ghost;	/* one more slot of the pool's own, so that an
 								 * eviction can leave a ghost before the
 								 * admission that follows removes one */
@@ -216,6 +219,8 @@ typedef struct tp_field
 									 * dropped before they reach the policy */
 #define TP_RANDOMIZED		0x08	/* decisions depend on the seed */
 #define TP_ASKS_SCANS		0x10	/* looks into pool->scans */
+#define TP_USES_HASH		0x20	/* has no ghosts, but entries of its own
+									 * in the pool's hash table (hash.h) */
 
 /*
  * The policy.  In every call the caller holds the pool's lock (hit: see
@@ -345,7 +350,17 @@ void		tp_policy_defaults(const tp_policy *policy, double *params);
 uint32_t	tp_policy_ghosts_per_frame(const tp_policy *policy,
 									   const double *params);
 
-/* Bytes per frame: node, extra (rounded up to 8), member and bucket. */
+/*
+ * Hash buckets that should come with each frame for these parameters: as many
+ * as ghosts, as far as TP_MAX_FRAME_BYTES allows.
+ */
+uint32_t	tp_policy_buckets_per_frame(const tp_policy *policy,
+										const double *params);
+
+/*
+ * Bytes per frame with the default parameters: node, extra (rounded up to 8),
+ * member and buckets.
+ */
 uint32_t	tp_policy_frame_bytes(const tp_policy *policy);
 
 #endif							/* TIDEPOOL_POLICY_H */

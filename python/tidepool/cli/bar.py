@@ -1,4 +1,4 @@
-"""A progress bar for long work, on standard error and only on a terminal."""
+"""Progress bars for long work, on standard error and only on a terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,27 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from tidepool.traces.model import Chunk, Trace
+
 Advance = Callable[[int], None]
+
+
+class Watched(Trace):
+    """A trace that shows each of its chunks to somebody when it has been used."""
+
+    def __init__(self, trace: Trace, see: Callable[[Chunk], None]) -> None:
+        self._trace = trace
+        self._see = see
+        self.name = trace.name
+        self.relations = trace.relations
+        self.length = trace.length
+        self.page_size = trace.page_size
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the events."""
+        for chunk in self._trace.chunks():
+            yield chunk
+            self._see(chunk)
 
 
 @contextmanager
@@ -43,3 +63,10 @@ def bar(doing: str, total: int | None) -> Iterator[Advance]:
     ) as progress:
         task = progress.add_task(doing, total=total)
         yield lambda steps: progress.advance(task, steps)
+
+
+@contextmanager
+def watched(doing: str, trace: Trace) -> Iterator[Trace]:
+    """Show a bar of how far a trace has been read; yields the trace to read."""
+    with bar(f"{doing} {trace.name}", trace.length) as advance:
+        yield Watched(trace, lambda chunk: advance(len(chunk)))

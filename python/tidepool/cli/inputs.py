@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-import tidepool.traces
-from tidepool.cli.bar import bar
+from tidepool.cli.bar import Watched, bar
 from tidepool.cli.options import GivenSize, Reading
 from tidepool.errors import TraceError
 from tidepool.simulation import count_pages
 from tidepool.simulation.events import references
-from tidepool.traces.model import Chunk, Trace
+from tidepool.traces import Chunk, Trace, load, open_trace
 
 KEPT_EVENTS = 1 << 26  # a trace with more events is read again for each pass
-
-_library: Any = tidepool.traces
 
 
 class Input:
@@ -53,7 +49,7 @@ class Input:
                 advance(len(chunk))
 
             with bar(f"counting {self.name}", self.trace.length) as advance:
-                pages = count_pages(_Watched(self.trace, see))
+                pages = count_pages(Watched(self.trace, see))
             self._counted = pages, found
         return self._counted
 
@@ -96,31 +92,15 @@ def _loaded(trace: Trace) -> Trace:
         return trace
     try:
         with bar(f"reading {trace.name}", trace.length) as advance:
-            loaded: Trace = _library.load(_Watched(trace, see))
+            loaded = load(Watched(trace, see))
     except _TooLongError:
         return trace
     return loaded
 
 
 def _open(path: str, reading: Reading) -> Trace:
-    trace: Trace = _library.open_trace(path, reading.format, reading.columns)
+    trace = open_trace(path, reading.format, reading.columns)
     for chunk in trace.chunks():
         if references(chunk):
             return trace
     raise TraceError(f"{path}: the trace has no references to pages")
-
-
-class _Watched(Trace):
-    """A trace that shows each of its chunks to somebody when it has been used."""
-
-    def __init__(self, trace: Trace, see: Callable[[Chunk], None]) -> None:
-        self._trace = trace
-        self._see = see
-        for name in ("name", "relations", "length", "page_size"):
-            if hasattr(trace, name):
-                setattr(self, name, getattr(trace, name))
-
-    def chunks(self) -> Iterator[Chunk]:
-        for chunk in self._trace.chunks():
-            yield chunk
-            self._see(chunk)

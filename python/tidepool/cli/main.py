@@ -12,11 +12,11 @@ from tidepool.cli.curve import curve
 from tidepool.cli.policies import policies_command
 from tidepool.cli.server import server
 from tidepool.cli.simulate import simulate
-from tidepool.cli.trace import trace
+from tidepool.cli.trace import HelpfulGroup, trace
 from tidepool.errors import TidepoolError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=HelpfulGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tidepool", message="tidepool %(version)s")
 def tidepool() -> None:
     """Buffer replacement: policies, traces, miss-ratio curves; servers to try them in."""
@@ -37,8 +37,8 @@ def _tell(message: str, hint: str | None = None) -> None:
 
 
 def main(args: list[str] | None = None) -> None:
-    """Run the tidepool command and exit; without arguments it shows its help."""
-    run(tidepool, "tidepool", (sys.argv[1:] if args is None else args) or ["--help"])
+    """Run the tidepool command and exit."""
+    run(tidepool, "tidepool", args)
 
 
 def run(command: click.Command, name: str, args: list[str] | None = None) -> None:

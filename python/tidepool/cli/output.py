@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import click
@@ -82,6 +82,18 @@ def _parts(
     return parts
 
 
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Return rows as lines with aligned columns; those in ``right``, at their right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
 def print_json(record: Mapping[str, Any]) -> None:
     """Print an object on a line of its own."""
     click.echo(json.dumps(record, ensure_ascii=False, allow_nan=False))
@@ -129,10 +141,24 @@ def points(difference: float) -> str:
     return "0.00" if text in ("+0.00", "-0.00") else text
 
 
-def megabytes(frames: int) -> str:
-    """Return the size of so many frames as PostgreSQL has it."""
-    size, units = float(frames * PAGE_BYTES), ["bytes", "kB", "MB", "GB", "TB"]
-    while size >= 1024 and len(units) > 1:
-        size /= 1024
+def byte_size(count: float) -> str:
+    """Return a number of bytes in PostgreSQL's units."""
+    units = ["bytes", "kB", "MB", "GB", "TB"]
+    while count >= 1024 and len(units) > 1:
+        count /= 1024
         del units[0]
-    return f"{size:.3g} {units[0]}"
+    return f"{count:.3g} {units[0]}" if count < 1000 else f"{count:.0f} {units[0]}"
+
+
+def megabytes(frames: int) -> str:
+    """Return the size of so many frames."""
+    return byte_size(frames * PAGE_BYTES)
+
+
+def duration(seconds: float) -> str:
+    """Return a duration as people write it."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"

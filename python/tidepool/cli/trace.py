@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from tidepool.cli.progress import progress
-from tidepool.cli.tables import aligned, duration, size
+from tidepool.cli.bar import watched
+from tidepool.cli.output import aligned, byte_size, duration
 from tidepool.errors import TraceError
 from tidepool.traces import (
     FORMATS,
@@ -83,7 +83,15 @@ def _parse_rate(ctx: click.Context, param: click.Parameter, value: str) -> float
     return rate
 
 
-@click.group(no_args_is_help=False)
+class HelpfulGroup(click.Group):
+    """Shows its help when no subcommand is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take no arguments for --help."""
+        return super().parse_args(ctx, args or ["--help"])
+
+
+@click.group(cls=HelpfulGroup)
 def trace() -> None:
     """Look at page traces, convert, sample and generate them."""
 
@@ -155,8 +163,8 @@ def info(
     """
     for path in traces:
         opened = open_trace(path, source_format, columns)
-        with progress(opened, "reading") as watched:
-            found = trace_info(watched)
+        with watched("reading", opened) as read:
+            found = trace_info(read)
         show = _as_json if output == "json" else _as_table
         click.echo(show(path, opened.format, found))
 
@@ -178,7 +186,7 @@ def _as_table(path: str, format: str, found: TraceInfo) -> str:
     rows = [
         ("format", format),
         ("events", f"{sum(found.events.values()):,} ({events})"),
-        ("pages", f"{found.pages:,} ({size(found.bytes)})"),
+        ("pages", f"{found.pages:,} ({byte_size(found.bytes)})"),
         ("referenced once", f"{found.one_touch:,} ({found.one_touch_fraction:.1%} of the pages)"),
         ("time", duration(found.seconds) if found.timed else "not recorded"),
         ("backends", f"{found.backends:,}"),
@@ -287,8 +295,8 @@ def sample(
 
 def _write(source: Trace, target: str, format: str | None) -> None:
     """Write a trace; say what was lost."""
-    with progress(source, "writing") as watched:
-        written = write_trace(watched, target, format)
+    with watched("writing", source) as read:
+        written = write_trace(read, target, format)
     if written.lost:
         click.echo(
             f"tidepool: warning: {target}: the {written.format} format does not hold "
@@ -300,7 +308,7 @@ def _write(source: Trace, target: str, format: str | None) -> None:
 # ---- generators ----
 
 
-class GeneratorGroup(click.Group):
+class GeneratorGroup(HelpfulGroup):
     """A command for every generator; they are looked up only when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -321,7 +329,7 @@ def _generators() -> Mapping[str, type[Trace]]:
     return GENERATORS
 
 
-@trace.command(cls=GeneratorGroup, no_args_is_help=False)
+@trace.command(cls=GeneratorGroup)
 def generate() -> None:
     """Generate a trace.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidepool._sim import ffi, lib
+from tidepool.traces.columns import take
 from tidepool.traces.model import Chunk, Trace
 
 _TYPES: dict[str, tuple[Any, str]] = {
@@ -65,24 +66,6 @@ def positioned(trace: Trace) -> Iterator[tuple[int, Chunk]]:
         position += len(chunk)
 
 
-def rows(chunk: Chunk, chosen: NDArray[np.uint32] | slice) -> Chunk:
-    """Return these rows of a chunk, as a chunk (without bitmaps)."""
-
-    def pick(column: Any) -> Any:
-        return None if column is None else column[chosen]
-
-    return Chunk(
-        page=chunk.page[chosen],
-        kind=pick(chunk.kind),
-        flags=pick(chunk.flags),
-        time=pick(chunk.time),
-        backend=pick(chunk.backend),
-        scan=pick(chunk.scan),
-        count=pick(chunk.count),
-        speed=pick(chunk.speed),
-    )
-
-
 def references(chunk: Chunk) -> int:
     """Return how many of the events are references to pages."""
     if chunk.kind is None:
@@ -100,4 +83,4 @@ def sample(chunk: Chunk, rate: float, seed: int) -> Chunk:
     chosen = np.empty(len(chunk), dtype=np.uint32)
     threshold = min(int(rate * 2.0**64), 2**64 - 1)
     n = lib.tps_sample(events.pointer, seed, threshold, ffi.cast("uint32_t *", chosen.ctypes.data))
-    return rows(chunk, chosen[:n])
+    return take(chunk, chosen[:n])

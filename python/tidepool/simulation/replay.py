@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from tidepool._sim import ffi, lib
 from tidepool.errors import TidepoolError
 from tidepool.policies import PolicySpec
-from tidepool.simulation.events import Events, references, rows
+from tidepool.simulation.events import Events, references
+from tidepool.traces.columns import take
 from tidepool.traces.model import Chunk, Trace
 
 
@@ -193,7 +194,7 @@ class Replay:
         if part.start == part.stop:
             return
         if part.start > 0 or part.stop < len(chunk):
-            chunk = rows(chunk, part)
+            chunk = take(chunk, part)
             next_use = None if next_use is None else next_use[part]
         events = Events(chunk, position + part.start, next_use)
         if not lib.tps_replay_feed(self._replay, events.pointer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,42 +40,26 @@ def column(chunk: Chunk, name: str, position: int) -> NDArray[Any]:
     return np.zeros(len(chunk), DTYPES[name])
 
 
-def select(chunk: Chunk, rows: NDArray[np.bool_], position: int) -> Chunk:
-    """Return the chunk's marked rows, with the times that they had."""
+def take(chunk: Chunk, rows: slice | NDArray[Any]) -> Chunk:
+    """Return these rows of a chunk: a slice, row numbers in any order, or a mask.
+
+    A default time column stays one, and then means other times unless the
+    rows are consecutive.
+    """
     columns = {
-        name: column(chunk, name, position)[rows]
-        for name in DTYPES
-        if name == "time" or getattr(chunk, name) is not None
+        name: values[rows] for name in DTYPES if (values := getattr(chunk, name)) is not None
     }
-    bitmaps = {
-        int(np.count_nonzero(rows[:row])): bitmap
-        for row, bitmap in chunk.bitmaps.items()
-        if rows[row]
-    }
+    bitmaps = {}
+    if chunk.bitmaps:
+        taken = np.arange(len(chunk))[rows]
+        for row in np.flatnonzero(np.isin(taken, list(chunk.bitmaps))).tolist():
+            bitmaps[row] = chunk.bitmaps[int(taken[row])]
     return Chunk(page=chunk.page[rows], bitmaps=bitmaps, **columns)
 
 
-def reorder(chunk: Chunk, order: NDArray[np.int64]) -> Chunk:
-    """Return all rows of a chunk in this order; the chunk has times."""
-    columns = {
-        name: values[order] for name in DTYPES if (values := getattr(chunk, name)) is not None
-    }
-    bitmaps = {
-        int(np.flatnonzero(order == row)[0]): bitmap for row, bitmap in chunk.bitmaps.items()
-    }
-    return Chunk(page=chunk.page[order], bitmaps=bitmaps, **columns)
-
-
-def part(chunk: Chunk, start: int, stop: int) -> Chunk:
-    """Return the chunk's rows from ``start`` to before ``stop``.
-
-    A default time column stays one, so the parts must be handed out in order.
-    """
-    columns = {
-        name: values[start:stop] for name in DTYPES if (values := getattr(chunk, name)) is not None
-    }
-    bitmaps = {row - start: bitmap for row, bitmap in chunk.bitmaps.items() if start <= row < stop}
-    return Chunk(page=chunk.page[start:stop], bitmaps=bitmaps, **columns)
+def select(chunk: Chunk, rows: NDArray[np.bool_], position: int) -> Chunk:
+    """Return the chunk's marked rows, with the times that they had."""
+    return take(replace(chunk, time=column(chunk, "time", position)), rows)
 
 
 def join(chunks: Sequence[Chunk], position: int) -> Chunk:
@@ -109,11 +94,11 @@ def resize(chunks: Iterable[Chunk], rows: int = CHUNK_ROWS) -> Iterator[Chunk]:
         start = 0
         while held + len(chunk) - start >= rows:
             stop = start + rows - held
-            yield join([*waiting, part(chunk, start, stop)], position)
+            yield join([*waiting, take(chunk, slice(start, stop))], position)
             waiting, held, start = [], 0, stop
             position += rows
         if start < len(chunk):
-            waiting.append(part(chunk, start, len(chunk)))
+            waiting.append(take(chunk, slice(start, None)))
             held += len(chunk) - start
     if waiting:
         yield join(waiting, position)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tidepool.traces.columns import join, part, reorder
+from tidepool.traces.columns import join, take
 from tidepool.traces.model import Chunk
 
 SORT_ROWS = 1 << 16  # events that interleave gathers before it sorts; no influence on the order
@@ -26,7 +26,7 @@ def cut(stream: Iterator[Chunk], length: int) -> Iterator[Chunk]:
     for chunk in stream:
         if len(chunk) >= length:
             if length:
-                yield part(chunk, 0, length)
+                yield take(chunk, slice(length))
             return
         length -= len(chunk)
         yield chunk
@@ -73,9 +73,9 @@ def _split(waiting: list[Numbered], horizon: int) -> tuple[list[Numbered], list[
         assert chunk.time is not None
         end = int(np.searchsorted(chunk.time, np.uint64(horizon)))
         if end > 0:
-            settled.append((number, part(chunk, 0, end)))
+            settled.append((number, take(chunk, slice(end))))
         if end < len(chunk):
-            rest.append((number, part(chunk, end, len(chunk))))
+            rest.append((number, take(chunk, slice(end, None))))
     return settled, rest
 
 
@@ -83,4 +83,4 @@ def _in_order(chunks: list[Numbered]) -> Chunk:
     by_stream = [chunk for _, chunk in sorted(chunks, key=lambda numbered: numbered[0])]
     joined = join(by_stream, 0)
     assert joined.time is not None
-    return reorder(joined, np.argsort(joined.time, kind="stable"))
+    return take(joined, np.argsort(joined.time, kind="stable"))
