@@ -52,6 +52,13 @@ VARIANTS: dict[str, list[str]] = {
     "w_tinylfu": ["window=0.3,protected=0.5"],
     "lru_k": ["k=1", "k=3", "crp=3", "k=2,crp=2,history=0.5", "k=3,crp=1,history=2", "history=0"],
     "lirs": ["hir=0.3,ghosts=1", "hir=0.1,ghosts=0.5", "ghosts=0"],
+    "tac": [
+        "order=bands",
+        "extent=3,aging=0.5",
+        "extent=2,aging=1,window=3,sequential_above=1,heap_refresh=1,order=bands",
+        "extent=1,admit_margin=0.5,heap_refresh=0",
+        "extent=4,window=2,aging=0,admit_margin=0",
+    ],
     "lirs2": ["hir=0.3,ghosts=1", "hir=0.5,ghosts=4"],
 }
 
@@ -74,7 +81,7 @@ class Pair:
         parsed = parse_policy(spec)
         self.pool = Pool(parsed, frames=frames, capacity=CAPACITY, seed=seed)
         self.model: Model = MODELS[parsed.policy.name](
-            parsed.params(), seed, ghosts_per_frame(parsed)
+            parsed.params(), seed, ghosts_per_frame(parsed), CAPACITY
         )
         for frame in range(frames):
             self.model.join(frame)
@@ -121,11 +128,17 @@ class Pair:
         assert self.pool.check() == []
         assert str(self.pool) == self.model.describe()
 
+    def read(self, page: int) -> None:
+        """As of a tier below memory, which reads its own pages as well as those it has not."""
+        self.pool.read(page)
+        self.model.read(page)
+
     # ---- the operations ----
 
     def reference(self, page: int, flags: int = 0) -> None:
         page = self.number(page)
         self.wait(1)
+        self.read(page)
         frame = self.pool.find(page)
         if frame is not None:
             self.pool.hit(frame, flags, self.backend)

@@ -29,6 +29,7 @@
 	X(tp_policy_watt) \
 	X(tp_policy_keep) \
 	X(tp_policy_recycle) \
-	X(tp_policy_jam)
+	X(tp_policy_jam) \
+	X(tp_policy_tac)
 
 #endif							/* TIDEPOOL_POLICIES_H */

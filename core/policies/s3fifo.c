@@ -149,7 +149,7 @@ next_usable(const tp_pool *pool, uint32_t *next, tp_usable usable, void *arg)
  * TP_NONE.  So no unusable frame is passed twice.
  */
 static uint32_t
-candidate(const tp_pool *pool, uint32_t *next, tp_usable usable, void *arg)
+candidate	(const tp_pool *pool, uint32_t *next, tp_usable usable, void *arg)
 {
 	bool		s_first = s_has_target_size(pool);
 	uint32_t	frame = next_usable(pool, &next[s_first ? S : M], usable, arg);
@@ -176,7 +176,8 @@ s3fifo_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 		uint8_t		frequency;
 		bool		on_s;
 
-		frame = candidate(pool, next, usable, arg);
+		frame = candidate (pool, next, usable, arg);
+
 		if (frame == TP_NONE)
 			return TP_NONE;
 		frequency = count_of(pool, frame);

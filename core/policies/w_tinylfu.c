@@ -127,7 +127,7 @@ static uint32_t
 w_tinylfu_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 				 void *arg, const tp_access *access)
 {
-	uint32_t	candidate = TP_NONE;
+	uint32_t candidate = TP_NONE;
 	uint32_t	rival = tp_list_usable_tail(pool, PROBATION, usable, arg);
 	uint32_t	frame;
 
@@ -136,9 +136,11 @@ w_tinylfu_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 	if (tp_list_of(pool, WINDOW)->count >=
 		tp_state(pool, w_tinylfu_state)->max_window)
 		candidate = tp_list_usable_tail(pool, WINDOW, usable, arg);
-	if (candidate != TP_NONE)
+
+	if (candidate !=TP_NONE)
 		return rival != TP_NONE && wins(pool, candidate, rival) ?
 			rival : candidate;
+
 	if (rival != TP_NONE)
 		return rival;
 	frame = tp_list_usable_tail(pool, PROTECTED, usable, arg);
@@ -207,9 +209,9 @@ w_tinylfu_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
 	static const uint8_t recent_first[] = {WINDOW, PROBATION, PROTECTED};
 	static const uint8_t main_first[] = {PROBATION, WINDOW, PROTECTED};
-	uint32_t	candidate = tp_list_of(pool, WINDOW)->tail;
+	uint32_t candidate = tp_list_of(pool, WINDOW)->tail;
 	uint32_t	rival = tp_list_of(pool, PROBATION)->tail;
-	bool		window_first = candidate != TP_NONE && rival != TP_NONE &&
+	bool		window_first = candidate !=TP_NONE && rival != TP_NONE &&
 		tp_list_of(pool, WINDOW)->count >=
 		tp_state(pool, w_tinylfu_state)->max_window &&
 		!wins(pool, candidate, rival);

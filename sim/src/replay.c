@@ -131,9 +131,10 @@ static void
 load(tps_replay *replay, uint64_t page, const tp_access *access)
 {
 	tps_cache  *cache = replay->cache;
-	uint32_t	frame = tp_victim(&cache->pool, cache_page(page), NULL, NULL,
-								  access);
+	uint32_t	frame;
 
+	cache_read(cache, page);
+	frame = tp_victim(&cache->pool, cache_page(page), NULL, NULL, access);
 	if (frame == TP_NONE)
 	{
 		replay->tally.totals.refused++;

@@ -99,6 +99,7 @@ typedef struct tp_header
 } tp_header;
 
 typedef struct tp_policy tp_policy;
+struct tp_extents;				/* see extents.h */
 
 /*
  * One process's view of a pool: where its pieces are mapped here.  Built by
@@ -120,6 +121,9 @@ typedef struct tp_pool
 	uint32_t	spare_ghost;	/* one more slot of the pool's own, so that an
 								 * eviction can leave a ghost before the
 								 * admission that follows removes one */
+	const struct tp_extents *extents;	/* temperatures of what lies below the
+										 * pool, for policies that declare
+										 * TP_READS_EXTENTS; NULL for others */
 } tp_pool;
 
 /* What a reference was. */
@@ -207,6 +211,9 @@ typedef struct tp_field
 									 * do not promote; otherwise they are
 									 * dropped before they reach the policy */
 #define TP_RANDOMIZED		0x08	/* decisions depend on the seed */
+#define TP_READS_EXTENTS	0x10	/* goes by the temperatures in
+									 * pool->extents; without them all pages
+									 * are alike to it */
 
 /*
  * The policy.  In every call the caller holds the pool's lock (hit: see

@@ -32,6 +32,11 @@ void		tps_cache_free(tps_cache *cache);
 
 /* One operation at a time, for tests and teaching; contracts as in pool.h. */
 uint32_t	tps_cache_find(const tps_cache *cache, uint64_t page);
+
+/* The page is read from below the cache: warms its extent, for policies that
+ * go by temperatures.  To be said of every miss, before the victim is asked
+ * for. */
+void		tps_cache_read(tps_cache *cache, uint64_t page);
 void		tps_cache_join(tps_cache *cache, uint32_t frame);
 void		tps_cache_leave(tps_cache *cache, uint32_t frame);
 void		tps_cache_hit(tps_cache *cache, uint32_t frame,
