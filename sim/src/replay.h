@@ -6,6 +6,7 @@
 #define TIDEPOOL_SIM_REPLAY_H
 
 #include "cache.h"
+#include "io.h"
 #include "opt.h"
 #include "tally.h"
 
@@ -29,6 +30,7 @@ struct tps_replay
 	unsigned char *dirty;		/* [capacity]; the page was written since it
 								 * came in */
 	opt_pool   *opt;			/* NULL for a policy */
+	io_log	   *io;				/* NULL unless it is kept */
 	last_reference *last;		/* [BACKEND_SLOTS], NULL without a correlation
 								 * window */
 };
