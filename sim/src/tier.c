@@ -4,10 +4,10 @@
  *	  the order of things is that of core/include/tidepool/tier.h.
  *
  * Write-back: a dirty page goes to the SSD if it is there or gets a frame,
- * and is dirty there.  When a dirty page is the victim, or more than
- * dirty_limit of the frames are dirty, up to FLUSH_BATCH of the coldest dirty
- * pages go to the disk, in the order of their numbers.  A dirty page is
- * written to the SSD while the cache waits: there is no other copy of it.
+ * and is dirty there.  It is written while the cache waits: there is no other
+ * copy of it.  When more than dirty_limit of the frames are dirty, all dirty
+ * pages go to the disk, in the order of their numbers; a victim that is dirty
+ * goes alone.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +15,6 @@
 
 #include "events.h"
 #include "tier.h"
-
-#define FLUSH_BATCH 128
-#define FLUSH_LOOKS 1024		/* frames looked at for dirty ones, coldest
-								 * first */
 
 static tps_tier *
 tier_new(const tps_tier_options *options)
@@ -74,7 +70,8 @@ tps_tier_new(tps_cache *cache, const tps_tier_options *options)
 	tp_tier_savings(&options->disk, &options->ssd, &savings);
 	tier->stale = calloc(cache->capacity, 1);
 	tier->dirty = calloc(cache->capacity, 1);
-	if (tier->stale == NULL || tier->dirty == NULL ||
+	tier->flushing = malloc(cache->capacity * sizeof(*tier->flushing));
+	if (tier->stale == NULL || tier->dirty == NULL || tier->flushing == NULL ||
 		!queue_init(&tier->queue, options->write_buffer, cache->capacity) ||
 		!cache_keep_extents(cache, savings.random_saving,
 							savings.sequential_saving))
@@ -99,6 +96,7 @@ tps_tier_free(tps_tier *tier)
 	opt_time_free(tier->opt_time);
 	free(tier->stale);
 	free(tier->dirty);
+	free(tier->flushing);
 	queue_free(&tier->queue);
 	free(tier);
 }
@@ -178,35 +176,30 @@ set_dirty(tps_tier *tier, uint32_t frame, bool dirty)
 	tier->dirty[frame] = dirty;
 }
 
-/* The coldest dirty pages, and the one in this frame (TP_NONE: no frame). */
+/* A dirty page goes from the SSD to the disk. */
 static void
-flush(tps_tier *tier, uint32_t frame)
+flush_page(tps_tier *tier, uint64_t page)
 {
-	uint64_t	pages[FLUSH_BATCH];
-	tp_cursor	cursor = {0};
+	tier->totals.flushed++;
+	tier->totals.ssd_read_time += tier->options.ssd.random_read;
+	spend(tier, tier->options.ssd.random_read);
+	disk_write(tier, page);
+}
+
+static void
+flush_all(tps_tier *tier)
+{
 	size_t		n = 0;
 
-	for (int looks = 0; frame != TP_NONE || looks < FLUSH_LOOKS; looks++)
-	{
-		if (frame == TP_NONE)
-			frame = tp_coldest(&tier->core.pool, &cursor);
-		if (frame == TP_NONE || n == FLUSH_BATCH)
-			break;
+	for (uint32_t frame = 0; frame < tier->cache->capacity; frame++)
 		if (tier->dirty[frame])
 		{
 			set_dirty(tier, frame, false);
-			pages[n++] = cache_page_of(tier->cache, frame);
+			tier->flushing[n++] = cache_page_of(tier->cache, frame);
 		}
-		frame = TP_NONE;
-	}
-	qsort(pages, n, sizeof(pages[0]), by_number);
+	qsort(tier->flushing, n, sizeof(*tier->flushing), by_number);
 	for (size_t i = 0; i < n; i++)
-	{
-		tier->totals.ssd_read_time += tier->options.ssd.random_read;
-		spend(tier, tier->options.ssd.random_read);
-		tier->totals.flushed++;
-		disk_write(tier, pages[i]);
-	}
+		flush_page(tier, tier->flushing[i]);
 }
 
 /* ---- pages come to the SSD and go ---- */
@@ -235,7 +228,10 @@ admit(tps_tier *tier, uint64_t page, const tp_access *access)
 	if (!tp_is_free(&tier->core.pool, frame))
 	{
 		if (tier->dirty[frame])
-			flush(tier, frame);
+		{
+			set_dirty(tier, frame, false);
+			flush_page(tier, cache_page_of(tier->cache, frame));
+		}
 		queue_cancel(&tier->queue, frame);
 		pagetable_remove(&tier->cache->table, cache_page_of(tier->cache, frame));
 		tp_tier_evict(&tier->core, frame, access);
@@ -290,7 +286,7 @@ write_page(tps_tier *tier, uint64_t page, const tp_access *access)
 	set_dirty(tier, frame, true);
 	if (tier->dirty_count >
 		tier->options.dirty_limit * tier->core.pool.header->frames)
-		flush(tier, TP_NONE);
+		flush_all(tier);
 }
 
 /* count pages from first on; 0 for all from first to the end of the fork. */

@@ -32,6 +32,7 @@ struct tps_tier
 	unsigned char *stale;		/* [capacity] core's */
 	unsigned char *dirty;		/* [capacity] newer than the disk */
 	uint32_t	dirty_count;
+	uint64_t   *flushing;		/* [capacity] room for pages to be sorted */
 	tier_queue	queue;
 	streams		reads;
 	streams		writes;			/* of the disk */
