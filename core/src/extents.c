@@ -59,7 +59,8 @@ static double
 param(const tp_policy *policy, const double *params, const char *name,
 	  double otherwise)
 {
-	int			i = tp_policy_param_find(policy, name);
+	int			i = policy->flags & TP_READS_EXTENTS ?
+		tp_policy_param_find(policy, name) : -1;
 
 	return i < 0 ? otherwise : params[i];
 }

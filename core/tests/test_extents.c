@@ -205,7 +205,7 @@ static void
 settings_come_from_the_parameters(void **unused)
 {
 	const tp_policy *tac = tp_policy_find("tac");
-	const tp_policy *lru = tp_policy_find("lru");
+	const tp_policy *other = tp_policy_find("w_tinylfu");
 	double		params[TP_MAX_PARAMS];
 	tp_extents_settings settings;
 
@@ -216,7 +216,10 @@ settings_come_from_the_parameters(void **unused)
 	tp_extents_settings_of(tac, params, 100, &settings);
 	assert_int_equal(settings.pages, 16);
 	assert_int_equal(settings.aging, 50);
-	tp_extents_settings_of(lru, params, 0, &settings);
+
+	/* it has a parameter "window", which is another */
+	tp_policy_defaults(other, params);
+	tp_extents_settings_of(other, params, 0, &settings);
 	assert_int_equal(settings.pages, 32);
 	assert_int_equal(settings.window, 20);
 	assert_int_equal(settings.sequential_above, 2);

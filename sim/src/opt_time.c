@@ -104,16 +104,21 @@ opt_outcome
 opt_time_reference(opt_time *o, uint64_t page, uint64_t now, uint64_t next_use,
 				   bool sequential)
 {
+	double		d = density(o, sequential, now, next_use);
+
 	if (opt_time_forget(o, page))
 	{
-		enter(o, page, next_use, sequential);
+		if (d > 0)
+			enter(o, page, next_use, sequential);
 		return OPT_HIT;
 	}
+	if (d <= 0)
+		return OPT_REFUSED;
 	if (o->used == o->frames)
 	{
 		candidate	least = least_dense(o, now);
 
-		if (density(o, sequential, now, next_use) <= least.density)
+		if (d <= least.density)
 			return OPT_REFUSED;
 		opt_forget(least.pages, least.page);
 		o->used--;

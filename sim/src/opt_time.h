@@ -11,6 +11,7 @@
  * read of waiting goes, the newcomer among them.
  *
  * This is a heuristic, greedy by density as for the knapsack; it is no bound.
+ * A page whose next read saves nothing is not kept at all.
  * With one class of reads it is OPT with bypass.  There are two, so two heaps,
  * each with the furthest next use on top, are enough: the least dense page is
  * one of the two tops whatever the time is.

@@ -158,7 +158,7 @@ load(tps_replay *replay, uint64_t page, const tp_access *access)
 
 	cache_read(cache, page);
 	if (replay->io != NULL)
-		io_add(replay->io, EVENT_READ, page, access->flags, 0);
+		io_add(replay->io, EVENT_READ, page, access->flags & ~TP_WRITE, 0);
 	frame = tp_victim(&cache->pool, cache_page(page), NULL, NULL, access);
 	if (frame == TP_NONE)
 	{

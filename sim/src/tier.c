@@ -314,6 +314,18 @@ forget(tps_tier *tier, uint64_t first, uint32_t count)
 
 /* ---- OPT, and no SSD ---- */
 
+/* OPT by misses; a page that is not read again is not kept. */
+static opt_outcome
+opt_read(opt_pool *o, uint64_t page, uint64_t next_use)
+{
+	bool		wrote_back;
+	uint64_t	written;
+
+	if (next_use == UINT64_MAX)
+		return opt_forget(o, page) ? OPT_HIT : OPT_REFUSED;
+	return opt_reference(o, page, next_use, false, &wrote_back, &written);
+}
+
 static void
 read_offline(tps_tier *tier, const tps_events *events, size_t i,
 			 const uint8_t *next_sequential)
@@ -321,12 +333,9 @@ read_offline(tps_tier *tier, const tps_events *events, size_t i,
 	uint64_t	page = events->page[i];
 	bool		sequential = streams_access(&tier->reads, page);
 	opt_outcome outcome;
-	bool		wrote_back;
-	uint64_t	written;
 
 	if (tier->opt != NULL)
-		outcome = opt_reference(tier->opt, page, events->next_use[i], false,
-								&wrote_back, &written);
+		outcome = opt_read(tier->opt, page, events->next_use[i]);
 	else if (tier->opt_time !=NULL)
 		outcome = opt_time_reference(tier->opt_time, page, events->position + i,
 									 events->next_use[i], next_sequential[i]);

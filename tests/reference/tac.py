@@ -9,11 +9,12 @@ from reference.base import Model
 from reference.extents import Extents
 
 BANDS = 10
-RANDOM_SAVING, SEQUENTIAL_SAVING = 1.0, 0.01  # of a pool without a tier
 
 
 class TAC(Model):
     """A level is the exponent of a temperature as though none had ever been halved."""
+
+    savings = (1.0, 0.01)  # of a pool without a tier
 
     def init(self) -> None:
         self.banded = self.params["order"] == 1
@@ -30,7 +31,7 @@ class TAC(Model):
                 int(self.params["window"]),
                 int(self.params["sequential_above"]),
                 aging,
-                (RANDOM_SAVING, SEQUENTIAL_SAVING),
+                self.savings,
             )
         self.extents.read(page)
 

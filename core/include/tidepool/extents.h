@@ -95,9 +95,10 @@ void		tp_extents_init(tp_extents *extents, uint32_t slots,
 							const tp_extents_settings *settings);
 
 /*
- * The settings that a policy's parameters name (extent, window,
- * sequential_above, aging; the defaults for those it does not have) for a
- * pool of so many frames.  The savings are the caller's to set.
+ * The settings that the parameters of a policy name (extent, window,
+ * sequential_above, aging) if it reads temperatures, the defaults for what it
+ * has no parameter for, for a pool of so many frames.  The savings are the
+ * caller's to set.
  */
 void		tp_extents_settings_of(const tp_policy *policy,
 								   const double *params, uint32_t frames,

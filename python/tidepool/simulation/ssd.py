@@ -6,15 +6,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tidepool._sim import ffi, lib
 from tidepool.errors import TidepoolError
 from tidepool.policies import Param, Policy, PolicySpec, parse_policy, parse_policy_of
 from tidepool.simulation.devices import HDD, SATA_SSD, Device
 from tidepool.simulation.events import Events
+from tidepool.simulation.offline import copied, joined, next_reads, part_of, sequential_reads
 from tidepool.simulation.sizes import PAGE_BYTES
-from tidepool.traces.model import Chunk, Kind
+from tidepool.traces.model import Chunk
 
 WRITE_BUFFER = 64  # pages
 EXTENT_BYTES = 36  # of a frame: its share of the temperatures, on average
@@ -211,7 +211,7 @@ class Tier:
     def feed(self, events: Any) -> None:
         """Take further reads and writes: a tps_events *."""
         if self.ssd.offline:
-            self._recorded.append(_copied(events))
+            self._recorded.append(copied(events))
         else:
             lib.tps_tier_feed(self._tier, events, ffi.NULL)
         self._events += events.n
@@ -239,7 +239,7 @@ class Tier:
     def _run_offline(self) -> None:
         if not self._recorded:
             return
-        chunk = _joined(self._recorded)
+        chunk = joined(self._recorded)
         self._recorded = []
         next_use = next_reads(chunk)
         classes = sequential_reads(chunk)
@@ -251,7 +251,7 @@ class Tier:
             if begin == middle and self._restart_at is not None:
                 lib.tps_tier_restart(self._tier)
             part = slice(begin, end)
-            events = Events(_rows(chunk, part), begin, next_use[part])
+            events = Events(part_of(chunk, part), begin, next_use[part])
             pointer = ffi.cast("uint8_t *", next_sequential[part].ctypes.data)
             lib.tps_tier_feed(self._tier, events.pointer, pointer)
 
@@ -264,62 +264,6 @@ def tier_bytes(ssd: Ssd) -> int:
     ghosts = int(lib.tp_policy_ghosts_per_frame(spec.policy.handle, spec.array()))
     per_frame = spec.policy.frame_bytes + ghosts * spec.policy.ghost_bytes
     return ssd.frames * (per_frame + _TABLE_BYTES + EXTENT_BYTES)
-
-
-def next_reads(chunk: Chunk) -> NDArray[np.uint64]:
-    """Return for each event of a tier's whole stream where its page is read next, or 2**64 - 1.
-
-    A write ends nothing and is not waited for, so it is passed over.
-    """
-    assert chunk.kind is not None
-    kind = np.where(chunk.kind == Kind.WRITE, Kind.SCAN_ADVANCE, chunk.kind).astype(np.uint8)
-    events = Events(Chunk(page=chunk.page, kind=kind, count=chunk.count), 0)
-    next_use = np.empty(len(chunk), dtype=np.uint64)
-    future = lib.tps_future_new()
-    if future == ffi.NULL:
-        raise MemoryError("no memory to look ahead")
-    future = ffi.gc(future, lib.tps_future_free)
-    array = ffi.cast("uint64_t *", next_use.ctypes.data)
-    if not lib.tps_future_feed(future, events.pointer, array):
-        raise MemoryError("no memory to look ahead")
-    return next_use
-
-
-def sequential_reads(chunk: Chunk) -> NDArray[np.uint8]:
-    """Return which reads of a tier's whole stream are sequential (1) by the device."""
-    classes = ffi.gc(lib.tps_classes_new(), lib.tps_classes_free)
-    sequential = np.empty(len(chunk), dtype=np.uint8)
-    array = ffi.cast("uint8_t *", sequential.ctypes.data)
-    lib.tps_classes_feed(classes, Events(chunk, 0).pointer, array)
-    return sequential
-
-
-_COLUMNS = {"page": np.uint64, "kind": np.uint8, "flags": np.uint16, "count": np.uint32}
-
-
-def _copied(events: Any) -> Chunk:
-    """Return a copy of a tps_events that has all of these columns."""
-    columns: dict[str, Any] = {
-        name: np.frombuffer(
-            ffi.buffer(getattr(events, name), events.n * np.dtype(dtype).itemsize), dtype=dtype
-        ).copy()
-        if events.n
-        else np.empty(0, dtype=dtype)
-        for name, dtype in _COLUMNS.items()
-    }
-    return Chunk(**columns)
-
-
-def _joined(chunks: list[Chunk]) -> Chunk:
-    columns: dict[str, Any] = {
-        name: np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in _COLUMNS
-    }
-    return Chunk(**columns)
-
-
-def _rows(chunk: Chunk, part: slice) -> Chunk:
-    columns: dict[str, Any] = {name: getattr(chunk, name)[part] for name in _COLUMNS}
-    return Chunk(**columns)
 
 
 def _result(ssd: Ssd, sums: Any) -> SsdResult:

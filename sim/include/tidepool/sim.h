@@ -239,7 +239,8 @@ tps_tier   *tps_tier_new_none(const tps_tier_options *options);
 
 /*
  * OPT with bypass on the SSD: by the number of misses (sim/src/opt.h), or by
- * their time (sim/src/opt_time.h).  Writes through; its writes never wait.
+ * their time (sim/src/opt_time.h).  It keeps no page that is not read again.
+ * Writes through; its writes never wait.
  */
 tps_tier   *tps_tier_new_opt(uint32_t frames, bool by_time,
 							 const tps_tier_options *options);

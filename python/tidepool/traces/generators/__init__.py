@@ -9,6 +9,7 @@ the class's docstring says what it is.
 from tidepool.traces.generators.base import GeneratedTrace
 from tidepool.traces.generators.hot_cold import HotCold
 from tidepool.traces.generators.loop import Loop
+from tidepool.traces.generators.ods import Ods
 from tidepool.traces.generators.oltp_scan import OltpScan
 from tidepool.traces.generators.scan import Scan
 from tidepool.traces.generators.shifting import Shifting
@@ -18,7 +19,7 @@ from tidepool.traces.generators.zipf import Zipf
 
 GENERATORS: dict[str, type[GeneratedTrace]] = {
     generator.command: generator
-    for generator in (Zipf, HotCold, Shifting, Loop, Scan, OltpScan, Ycsb, Tpcc)
+    for generator in (Zipf, HotCold, Shifting, Loop, Scan, OltpScan, Ycsb, Tpcc, Ods)
 }
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "GeneratedTrace",
     "HotCold",
     "Loop",
+    "Ods",
     "OltpScan",
     "Scan",
     "Shifting",
