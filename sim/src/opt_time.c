@@ -22,8 +22,8 @@ opt_time_new(uint32_t frames, double random_saving, double sequential_saving)
 	if (o == NULL)
 		return NULL;
 	o->frames = frames;
-	o->saving[0] = random_saving;
-	o->saving[1] = sequential_saving;
+	o->saving[0] = random_saving > 0 ? random_saving : 0;
+	o->saving[1] = sequential_saving > 0 ? sequential_saving : 0;
 	for (int i = 0; i < 2; i++)
 		if ((o->pages[i] = opt_new(frames, false)) == NULL)
 		{

@@ -23,7 +23,7 @@
 
 typedef struct opt_time opt_time;
 
-/* Savings in microseconds, not negative. */
+/* What it saves to serve a read, in microseconds; below 0: nothing. */
 opt_time   *opt_time_new(uint32_t frames, double random_saving,
 						 double sequential_saving);
 void		opt_time_free(opt_time *o);

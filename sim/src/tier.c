@@ -37,14 +37,15 @@ tps_tier_new_opt(uint32_t frames, bool by_time,
 				 const tps_tier_options *options)
 {
 	tps_tier   *tier = tier_new(options);
-	tp_extents_settings savings;
 
 	if (tier == NULL)
 		return NULL;
-	tp_tier_savings(&options->disk, &options->ssd, &savings);
 	if (by_time)
-		tier->opt_time = opt_time_new(frames, savings.random_saving,
-									  savings.sequential_saving);
+		tier->opt_time = opt_time_new(frames,
+									  options->disk.random_read -
+									  options->ssd.random_read,
+									  options->disk.sequential_read -
+									  options->ssd.sequential_read);
 	else
 		tier->opt = opt_new(frames, true);
 	if (tier->opt_time == NULL && tier->opt == NULL)

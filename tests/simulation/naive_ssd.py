@@ -301,8 +301,9 @@ class Optimal(Tier):
             return 1 / distance
         streams = Streams()
         classes = [io.kind == Kind.READ and streams.access(io.page) for io in self.stream]
-        read = self.disk.sequential_read if classes[next_read] else self.disk.random_read
-        return max(0.0, read - self.ssd.random_read) / distance
+        if classes[next_read]:
+            return max(0.0, self.disk.sequential_read - self.ssd.sequential_read) / distance
+        return max(0.0, self.disk.random_read - self.ssd.random_read) / distance
 
     def feed(self, io: IO, pages: Sequence[int]) -> None:
         if io.kind == Kind.READ:

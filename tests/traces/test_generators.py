@@ -20,6 +20,7 @@ from tidepool.traces.generators import (
     GeneratedTrace,
     HotCold,
     Loop,
+    Ods,
     OltpScan,
     Scan,
     Shifting,
@@ -52,6 +53,7 @@ SAMPLES: dict[str, GeneratedTrace] = {
     ),
     "ycsb": Ycsb(workload="E", records=20_000, length=150_001, repeats=1, backends=5),
     "tpcc": Tpcc(warehouses=1, length=150_001, backends=3),
+    "ods": Ods(scale=0.01, length=70_001, alpha=1.2, streams=3, lookups=50, seed=5),
 }
 DIGESTS = {
     "zipf": "cf3e924c15672380",
@@ -62,6 +64,7 @@ DIGESTS = {
     "oltp_scan": "25c0f5d113f8e12f",
     "ycsb": "694cf1a39023ee07",
     "tpcc": "b88e9a091918c329",
+    "ods": "cabdc3edc4664554",
 }
 
 
@@ -93,7 +96,7 @@ def test_length_is_exact_and_chunks_are_full(
 
 
 def test_defaults_have_the_length_they_say() -> None:
-    for generator in (OltpScan, Ycsb, Tpcc, Scan):
+    for generator in (OltpScan, Ycsb, Tpcc, Scan, Ods):
         trace = generator()
         assert sum(map(len, trace.chunks())) == trace.length
 
@@ -143,7 +146,7 @@ def test_sorting_in_smaller_pieces_changes_nothing(
 
 def test_times_never_decrease(sample: GeneratedTrace) -> None:
     events = columns(sample)
-    assert ("time" in events) == (sample.command in ("scan", "oltp_scan", "ycsb", "tpcc"))
+    assert ("time" in events) == (sample.command in ("scan", "oltp_scan", "ycsb", "tpcc", "ods"))
     if "time" in events:
         assert (np.diff(events["time"].astype(np.int64)) >= 0).all()
 
@@ -152,7 +155,7 @@ def test_relations_have_names(sample: GeneratedTrace) -> None:
     assert set(relation(columns(sample)["page"])) <= set(sample.relations)
 
 
-@pytest.mark.parametrize("command", ["zipf", "hot_cold", "shifting", "loop", "ycsb", "tpcc"])
+@pytest.mark.parametrize("command", ["zipf", "hot_cold", "shifting", "loop", "ycsb", "tpcc", "ods"])
 def test_shorter_trace_is_a_prefix(command: str) -> None:
     long = SAMPLES[command]
     short = dataclasses.replace(long, length=12_345)

@@ -236,17 +236,20 @@ class Tier:
         lines = ffi.string(text).decode().splitlines()
         return lines if lines or not bad else [f"{bad} violations"]
 
+    def recorded(self) -> tuple[Chunk, int]:
+        """Return the reads and writes so far, of OPT's tier, and where counting begins."""
+        return joined(self._recorded), self._restart_at or 0
+
     def _run_offline(self) -> None:
         if not self._recorded:
             return
-        chunk = joined(self._recorded)
+        chunk, middle = self.recorded()
         self._recorded = []
         next_use = next_reads(chunk)
         classes = sequential_reads(chunk)
         # of a page that is not read again, any class will do
         known = np.where(next_use < len(chunk), next_use, 0).astype(np.int64)
         next_sequential = np.ascontiguousarray(classes[known])
-        middle = self._restart_at or 0
         for begin, end in ((0, middle), (middle, len(chunk))):
             if begin == middle and self._restart_at is not None:
                 lib.tps_tier_restart(self._tier)
