@@ -66,6 +66,13 @@ VARIANTS: dict[str, list[str]] = {
         "bucket=0.001,buckets_per_group=1,groups=12,victims=3,corrections=1",
         "bucket=0.1,buckets_per_group=5,groups=1,victims=2",
     ],
+    "tac": [
+        "order=bands",
+        "extent=3,aging=0.5",
+        "extent=2,aging=1,window=3,sequential_above=1,heap_refresh=1,order=bands",
+        "extent=1,admit_margin=0.5,heap_refresh=0",
+        "extent=4,window=2,aging=0,admit_margin=0",
+    ],
     "lirs2": ["hir=0.3,ghosts=1", "hir=0.5,ghosts=4"],
 }
 
@@ -92,7 +99,7 @@ class Pair:
         self.handles = [0]  # of scans that began
         self.pool = Pool(parsed, frames=frames, capacity=CAPACITY, seed=seed, scans=self.scans)
         self.model: Model = MODELS[parsed.policy.name](
-            parsed.params(), seed, ghosts_per_frame(parsed)
+            parsed.params(), seed, ghosts_per_frame(parsed), CAPACITY
         )
         self.model.scans = self.scans
         for frame in range(frames):
@@ -142,11 +149,17 @@ class Pair:
         assert self.pool.check() == []
         assert str(self.pool) == self.model.describe()
 
+    def read(self, page: int) -> None:
+        """As of a tier below memory, which reads its own pages as well as those it has not."""
+        self.pool.read(page)
+        self.model.read(page)
+
     # ---- the operations ----
 
     def reference(self, page: int, flags: int = 0) -> None:
         page = self.number(page)
         self.wait(1)
+        self.read(page)
         frame = self.pool.find(page)
         if frame is not None:
             self.pool.hit(frame, flags, self.backend)

@@ -31,6 +31,7 @@
 	X(tp_policy_recycle) \
 	X(tp_policy_jam) \
 	X(tp_policy_pbm) \
-	X(tp_policy_pbm_pq)
+	X(tp_policy_pbm_pq) \
+	X(tp_policy_tac)
 
 #endif							/* TIDEPOOL_POLICIES_H */

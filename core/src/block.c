@@ -68,6 +68,7 @@ tp_block_pool(const tp_policy *policy, const double *params, uint32_t capacity,
 	pool.members = (uint32_t *) (void *) p;
 	p += (size_t) capacity * sizeof(uint32_t);
 	pool.buckets = (uint32_t *) (void *) p;
+	pool.extents = NULL;
 	return pool;
 }
 

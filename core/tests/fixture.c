@@ -33,6 +33,20 @@ set_params(fixture *f, const tp_policy *policy, const char *text)
 	assert_null(tp_policy_check_params(policy, f->params));
 }
 
+static void
+keep_extents(fixture *f, uint32_t frames)
+{
+	tp_extents_settings settings;
+
+	tp_extents_settings_of(f->pool.policy, f->params, frames, &settings);
+	settings.random_saving = FIXTURE_RANDOM;
+	settings.sequential_saving = 1;
+	f->extents = malloc(tp_extents_size(FIXTURE_EXTENTS));
+	assert_non_null(f->extents);
+	tp_extents_init(f->extents, FIXTURE_EXTENTS, &settings);
+	f->pool.extents = f->extents;
+}
+
 fixture *
 fixture_new(const char *name, const char *params, uint32_t frames)
 {
@@ -45,6 +59,8 @@ fixture_new(const char *name, const char *params, uint32_t frames)
 	f->block = malloc(tp_block_size(policy, f->params, FIXTURE_CAPACITY));
 	f->pool = tp_block_init(policy, f->params, FIXTURE_CAPACITY, frames, 1,
 							f->block);
+	if (policy->flags & TP_READS_EXTENTS)
+		keep_extents(f, frames);
 	return f;
 }
 
@@ -52,6 +68,7 @@ void
 fixture_free(fixture *f)
 {
 	free(f->block);
+	free(f->extents);
 	free(f);
 }
 
@@ -79,6 +96,7 @@ move(fixture *f)
 	f->pool = tp_block_pool(before.policy, f->params, FIXTURE_CAPACITY, block);
 	f->pool.scans = before.scans;
 	f->pool.trails = before.trails;
+	f->pool.extents = f->extents;
 }
 
 static uint32_t
@@ -108,6 +126,8 @@ reference(fixture *f, tp_page page, const tp_access *access)
 {
 	uint32_t	frame = find(f, page);
 
+	if (f->extents != NULL)
+		tp_extents_read(f->extents, page);
 	if (frame != TP_NONE)
 	{
 		f->hits++;

@@ -6,7 +6,9 @@
  * block 7 of relation 2; "w" behind it writes, "c" marks it correlated, "v"
  * made by VACUUM.  "-3" forgets block 3, "+" lets a frame join, "/" makes one
  * leave (evicting the next victim first if none is free), "!3" and "?3" pin
- * and unpin block 3.  Time advances by one microsecond a reference.
+ * and unpin block 3.  Time advances by one microsecond a reference.  Policies
+ * that go by temperatures have them: every reference warms its page's extent,
+ * by FIXTURE_RANDOM if it is random and by 1 if it is sequential.
  */
 #ifndef TIDEPOOL_FIXTURE_H
 #define TIDEPOOL_FIXTURE_H
@@ -17,14 +19,18 @@
 
 #include <cmocka.h>
 
+#include "tidepool/extents.h"
 #include "tidepool/pool.h"
 
 #define FIXTURE_CAPACITY 64
+#define FIXTURE_EXTENTS 64
+#define FIXTURE_RANDOM 8
 
 typedef struct fixture
 {
 	tp_pool		pool;
 	void	   *block;
+	tp_extents *extents;		/* NULL if the policy does not read them */
 	bool		pinned[FIXTURE_CAPACITY];
 	double		params[TP_MAX_PARAMS];
 	uint64_t	now;

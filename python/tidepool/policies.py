@@ -87,7 +87,8 @@ class Policy:
     frame_bytes: int  # node, extra, member, hash buckets; with the default parameters
     ghosts_per_frame: int  # with the default parameters
     ghost_bytes: int  # per ghost
-    handle: Any = field(repr=False, compare=False)  # const tp_policy *; None: offline
+    reads_extents: bool = False  # goes by temperatures of extents (SSD)
+    handle: Any = field(default=None, repr=False, compare=False)  # const tp_policy *; None: offline
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,14 @@ class PolicySpec:
         """Return the values of all parameters, defaults included."""
         given = dict(self.values)
         return {param.name: given.get(param.name, param.default) for param in self.policy.params}
+
+    def typed_params(self) -> dict[str, Any]:
+        """Return the values of all parameters, each as the type that it is of."""
+        types = {"integer": int, "real": float, "fraction": float}
+        return {
+            param.name: param.format(value) if param.kind == "choice" else types[param.kind](value)
+            for param, value in zip(self.policy.params, self.params().values(), strict=True)
+        }
 
     def array(self) -> Any:
         """Return the values as the C layer takes them: double[TP_MAX_PARAMS]."""
@@ -168,6 +177,7 @@ def policies() -> tuple[Policy, ...]:
                 frame_bytes=lib.tp_policy_frame_bytes(handle),
                 ghosts_per_frame=lib.tp_policy_ghosts_per_frame(handle, ffi.NULL),
                 ghost_bytes=GHOST_BYTES,
+                reads_extents=bool(handle.flags & lib.TP_READS_EXTENTS),
                 handle=handle,
             )
         )
@@ -220,8 +230,12 @@ def find_policy(name: str) -> Policy:
 
 def parse_policy(text: str) -> PolicySpec:
     """Return the policy that ``NAME[:k=v,…]`` describes; raise PolicyError if it cannot be."""
+    return parse_policy_of(find_policy(text.partition(":")[0]), text)
+
+
+def parse_policy_of(policy: Policy, text: str) -> PolicySpec:
+    """Return this policy with the values that ``NAME[:k=v,…]`` gives its parameters."""
     name, _, rest = text.partition(":")
-    policy = find_policy(name)
     params = {param.name: param for param in policy.params}
     values: dict[str, float] = {}
     for item in rest.split(",") if rest else []:

@@ -68,6 +68,10 @@ class Pool:
         """Return the frame that holds the page, if one does."""
         return self._frame(lib.tps_cache_find(self._cache, page))
 
+    def read(self, page: int) -> None:
+        """Say that the page is read from below the pool: policies may keep count of that (tac)."""
+        lib.tps_cache_read(self._cache, page)
+
     def join(self, frame: int) -> None:
         """Give the pool a frame that it does not have."""
         lib.tps_cache_join(self._cache, frame)
@@ -138,6 +142,7 @@ class Pool:
             if frame is not None:
                 self.hit(frame, flags, backend)
                 continue
+            self.read(page)
             frame = self.victim(page, flags=flags, backend=backend)
             if frame is None:
                 continue

@@ -18,6 +18,41 @@ make_block(const tps_cache *cache, const tp_policy *policy)
 	return aligned_alloc(64, (size + 63) & ~(size_t) 63);
 }
 
+/*
+ * Without a tier that knows better, sequential reads save little.  (Of a
+ * disk, about what is in devices.py.)
+ */
+#define RANDOM_SAVING 1.0
+#define SEQUENTIAL_SAVING 0.01
+
+/*
+ * As many slots as frames: room for 32 times the pages that the cache has,
+ * at 24 bytes a frame.
+ */
+#define EXTENTS_MIN 1024
+
+bool
+cache_keep_extents(tps_cache *cache, double random_saving,
+				   double sequential_saving)
+{
+	tp_extents_settings settings;
+	uint32_t	slots = EXTENTS_MIN;
+
+	while (slots < cache->capacity)
+		slots *= 2;
+	tp_extents_settings_of(cache->pool.policy, cache->params, cache->capacity,
+						   &settings);
+	settings.random_saving = random_saving;
+	settings.sequential_saving = sequential_saving;
+	free(cache->extents);
+	cache->extents = malloc(tp_extents_size(slots));
+	cache->pool.extents = cache->extents;
+	if (cache->extents == NULL)
+		return false;
+	tp_extents_init(cache->extents, slots, &settings);
+	return true;
+}
+
 tps_cache *
 tps_cache_new(const tp_policy *policy, const double *params, uint32_t capacity,
 			  uint32_t frames, uint64_t seed)
@@ -36,6 +71,12 @@ tps_cache_new(const tp_policy *policy, const double *params, uint32_t capacity,
 	}
 	cache->pool = tp_block_init(policy, params, capacity, frames, seed,
 								cache->block);
+	if ((policy->flags & TP_READS_EXTENTS) &&
+		!cache_keep_extents(cache, RANDOM_SAVING, SEQUENTIAL_SAVING))
+	{
+		tps_cache_free(cache);
+		return NULL;
+	}
 	return cache;
 }
 
@@ -45,6 +86,7 @@ tps_cache_free(tps_cache *cache)
 	if (cache == NULL)
 		return;
 	free(cache->block);
+	free(cache->extents);
 	pagetable_free(&cache->table);
 	free(cache);
 }
@@ -53,6 +95,12 @@ uint32_t
 tps_cache_find(const tps_cache *cache, uint64_t page)
 {
 	return pagetable_find(&cache->table, page);
+}
+
+void
+tps_cache_read(tps_cache *cache, uint64_t page)
+{
+	cache_read(cache, page);
 }
 
 void
@@ -151,6 +199,7 @@ tps_cache_move(tps_cache *cache)
 	cache->pool = tp_block_pool(policy, cache->params, cache->capacity, block);
 	cache->pool.scans = before.scans;
 	cache->pool.trails = before.trails;
+	cache->pool.extents = cache->extents;
 	return true;
 }
 

@@ -7,6 +7,8 @@
 
 #include "tidepool/sim.h"
 
+#include "tidepool/extents.h"
+
 #include "pagetable.h"
 
 struct tps_cache
@@ -16,7 +18,16 @@ struct tps_cache
 	uint32_t	capacity;
 	double		params[TP_MAX_PARAMS];
 	pagetable	table;
+	tp_extents *extents;		/* NULL unless the policy goes by
+								 * temperatures, or it is a tier's */
 };
+
+/*
+ * Keep temperatures for the cache, anew, with these savings in microseconds.
+ * False when memory ran out.
+ */
+bool		cache_keep_extents(tps_cache *cache, double random_saving,
+							   double sequential_saving);
 
 static inline tp_page
 cache_page(uint64_t page)
@@ -30,6 +41,13 @@ cache_page_of(const tps_cache *cache, uint32_t frame)
 	const tp_node *node = &cache->pool.nodes[frame];
 
 	return node->relation << 32 | node->block;
+}
+
+static inline void
+cache_read(tps_cache *cache, uint64_t page)
+{
+	if (cache->extents != NULL)
+		tp_extents_read(cache->extents, cache_page(page));
 }
 
 static inline void

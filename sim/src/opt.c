@@ -132,7 +132,7 @@ take_out(opt_pool *o, uint32_t place)
 
 opt_outcome
 opt_reference(opt_pool *o, uint64_t page, uint64_t next_use, bool write,
-			  bool *wrote_back)
+			  bool *wrote_back, uint64_t *written)
 {
 	uint32_t	frame = pagetable_find(&o->table, page);
 	resident   *r;
@@ -151,7 +151,10 @@ opt_reference(opt_pool *o, uint64_t page, uint64_t next_use, bool write,
 		if (o->bypass && next_use >= r->next_use)
 			return OPT_REFUSED;
 		if (r->dirty)
+		{
 			*wrote_back = true;
+			*written = r->page;
+		}
 		take_out(o, 0);
 	}
 	frame = o->heap[o->used];
@@ -162,6 +165,25 @@ opt_reference(opt_pool *o, uint64_t page, uint64_t next_use, bool write,
 	pagetable_enter(&o->table, page, frame);
 	rise(o, o->used++);
 	return OPT_MISS;
+}
+
+uint32_t
+opt_find(const opt_pool *o, uint64_t page)
+{
+	return pagetable_find(&o->table, page);
+}
+
+bool
+opt_furthest(const opt_pool *o, uint64_t *page, uint64_t *next_use)
+{
+	const resident *r;
+
+	if (o->used == 0)
+		return false;
+	r = &o->pages[o->heap[0]];
+	*page = r->page;
+	*next_use = r->next_use;
+	return true;
 }
 
 bool

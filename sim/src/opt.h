@@ -27,11 +27,17 @@ opt_pool   *opt_new(uint32_t frames, bool bypass);
 void		opt_free(opt_pool *o);
 
 /*
- * Reference a page.  *wrote_back is set if a dirty page was evicted, and not
- * touched otherwise.
+ * Reference a page.  If a dirty page was evicted, *wrote_back is set and
+ * *written is that page; they are not touched otherwise.
  */
 opt_outcome opt_reference(opt_pool *o, uint64_t page, uint64_t next_use, bool write,
-						  bool *wrote_back);
+						  bool *wrote_back, uint64_t *written);
+
+/* The frame that holds the page, below frames, or TP_NONE. */
+uint32_t	opt_find(const opt_pool *o, uint64_t page);
+
+/* The page with the furthest next use.  False if there is none. */
+bool		opt_furthest(const opt_pool *o, uint64_t *page, uint64_t *next_use);
 
 /* The page ceased to exist.  Returns whether it was resident. */
 bool		opt_forget(opt_pool *o, uint64_t page);

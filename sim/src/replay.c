@@ -67,12 +67,26 @@ tps_replay_free(tps_replay *replay)
 	if (replay == NULL)
 		return;
 	tally_free(&replay->tally);
+	io_free(replay->io);
 	tps_cache_free(replay->cache);
 	opt_free(replay->opt);
 	announced_free(&replay->scans);
 	free(replay->dirty);
 	free(replay->last);
 	free(replay);
+}
+
+bool
+tps_replay_keep_io(tps_replay *replay)
+{
+	replay->io = io_new();
+	return replay->io != NULL;
+}
+
+void
+tps_replay_io(const tps_replay *replay, tps_events *events)
+{
+	io_events(replay->io, events);
 }
 
 void
@@ -131,13 +145,25 @@ access_of(tps_replay *replay, const tps_events *events, size_t i)
 	return access;
 }
 
+/* The page in this frame, if it is dirty, goes to what is below. */
+static void
+write_back(tps_replay *replay, uint32_t frame)
+{
+	replay->tally.totals.write_backs += replay->dirty[frame];
+	if (replay->io != NULL && replay->dirty[frame])
+		io_add(replay->io, EVENT_WRITE, cache_page_of(replay->cache, frame), 0, 0);
+}
+
 static void
 load(tps_replay *replay, uint64_t page, const tp_access *access)
 {
 	tps_cache  *cache = replay->cache;
-	uint32_t	frame = tp_victim(&cache->pool, cache_page(page), NULL, NULL,
-								  access);
+	uint32_t	frame;
 
+	cache_read(cache, page);
+	if (replay->io != NULL)
+		io_add(replay->io, EVENT_READ, page, access->flags & ~TP_WRITE, 0);
+	frame = tp_victim(&cache->pool, cache_page(page), NULL, NULL, access);
 	if (frame == TP_NONE)
 	{
 		replay->tally.totals.refused++;
@@ -145,7 +171,7 @@ load(tps_replay *replay, uint64_t page, const tp_access *access)
 	}
 	if (!tp_is_free(&cache->pool, frame))
 	{
-		replay->tally.totals.write_backs += replay->dirty[frame];
+		write_back(replay, frame);
 		cache_evict(cache, frame, access);
 	}
 	cache_admit(cache, frame, page, access);
@@ -168,6 +194,8 @@ forget(tps_replay *replay, uint64_t first, uint32_t count)
 {
 	tps_cache  *cache = replay->cache;
 
+	if (replay->io != NULL)
+		io_add(replay->io, EVENT_FORGET, first, 0, count);
 	if (replay->opt != NULL && count == 0)
 		replay->tally.totals.forgotten += opt_forget_from(replay->opt, first);
 	for (uint64_t page = first; page - first < count; page++)
@@ -307,11 +335,19 @@ run_opt(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 	for (size_t i = from; i < to; i++)
 	{
 		bool		wrote_back = false;
+		uint64_t	written;
 		opt_outcome outcome = opt_reference(replay->opt, events->page[i],
 											events->next_use[i],
 											event_kind(events, i) == EVENT_WRITE,
-											&wrote_back);
+											&wrote_back, &written);
 
+		if (replay->io != NULL)
+		{
+			if (outcome != OPT_HIT)
+				io_add(replay->io, EVENT_READ, events->page[i], 0, 0);
+			if (wrote_back)
+				io_add(replay->io, EVENT_WRITE, written, 0, 0);
+		}
 		misses += outcome != OPT_HIT;
 		replay->tally.totals.refused += outcome == OPT_REFUSED;
 		replay->tally.totals.write_backs += wrote_back;
@@ -348,6 +384,9 @@ tps_replay_feed(tps_replay *replay, const tps_events *events)
 {
 	size_t		i = 0;
 
+	/* a reference reads and writes a page at most, so io_add has room */
+	if (replay->io != NULL && !io_begin(replay->io, 2 * events->n))
+		return false;
 	while (i < events->n)
 	{
 		size_t		end = i;

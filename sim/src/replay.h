@@ -7,6 +7,7 @@
 
 #include "announced.h"
 #include "cache.h"
+#include "io.h"
 #include "opt.h"
 #include "tally.h"
 
@@ -33,6 +34,7 @@ struct tps_replay
 	announced	scans;			/* for policies that ask them; without a
 								 * registry (scans.scans NULL) until the trace
 								 * announces the first */
+	io_log	   *io;				/* NULL unless it is kept */
 	last_reference *last;		/* [BACKEND_SLOTS], NULL without a correlation
 								 * window */
 };

@@ -11,11 +11,12 @@ import pytest
 from cli import files
 from cli.conftest import Call, busy_events
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "simulator.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", GUIDE, re.M | re.S)
+def blocks(language: str, guide: str = "simulator") -> list[str]:
+    text = (DOCS / f"{guide}.md").read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
 
 
 COMMANDS = [line for block in blocks("sh") for line in block.splitlines()]
@@ -49,3 +50,13 @@ def test_notebook(capsys: pytest.CaptureFixture[str]) -> None:
     assert "clock " in out and "opt " in out
     assert Path("orders.svg").read_text().startswith("<?xml")
     assert "\nT1: 4 | T2: 2 1 | B1: 3 | B2: | p=1\n" in out
+
+
+def test_ssd_tier(call: Call, capsys: pytest.CaptureFixture[str]) -> None:
+    command = blocks("", "ssd-tier")[0].replace("\\\n", " ")
+    out = call(shlex.split(command)[1:])
+    assert (out.status, out.err) == (0, "")
+    assert "opt" in out.out
+    for block in blocks("python", "ssd-tier"):
+        exec(compile(block, "docs/ssd-tier.md", "exec"), {})
+    assert capsys.readouterr().out.count(" s\n") == 4

@@ -26,6 +26,7 @@ from reference.random import Random
 from reference.recycle_jam import Jam, Recycle
 from reference.s3fifo import S3FIFO
 from reference.sieve import Sieve
+from reference.tac import TAC
 from reference.two_q import TwoQ
 from reference.w_tinylfu import WTinyLFU
 from reference.watt import Watt
@@ -55,4 +56,5 @@ MODELS: dict[str, type[Model]] = {
     "jam": Jam,
     "pbm": PBM,
     "pbm_pq": PbmPq,
+    "tac": TAC,
 }

@@ -40,13 +40,17 @@ class Model:
     most recent first.  ``page`` maps resident frames to pages, ``c`` is the
     number of frames, ``now`` the time of the operation in microseconds,
     ``backend`` who made the reference being served, ``scan`` the handle of
-    the scan it was made through, ``scans`` the running scans.
+    the scan it was made through, ``scans`` the running scans, ``capacity`` the
+    number of frames that there may be.
     """
 
     counts_all = False  # on_hit is also told of references that do not promote
 
-    def __init__(self, params: dict[str, float], seed: int, ghosts_per_frame: int) -> None:
+    def __init__(
+        self, params: dict[str, float], seed: int, ghosts_per_frame: int, capacity: int = 0
+    ) -> None:
         self.params = params
+        self.capacity = capacity
         self.random_state = seed
         self.now = 0
         self.backend = 0
@@ -90,6 +94,9 @@ class Model:
         return ((self.random() >> 32) * n) >> 32
 
     # ---- the operations ----
+
+    def read(self, page: int) -> None:
+        """The page is read from below the pool."""
 
     def join(self, frame: int) -> None:
         self.members.append(frame)

@@ -91,8 +91,6 @@ class Clock(Cache):
 
     def hit(self, page: int, event: Event) -> None:
         at = self.dial.index(page)
-        if event.flags & Flag.CORRELATED:
-            return
         limit = 1 if event.flags & Flag.VACUUM else self.max_usage
         if self.usage[at] < limit:
             self.usage[at] += 1

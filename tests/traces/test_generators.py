@@ -22,6 +22,7 @@ from tidepool.traces.generators import (
     GeneratedTrace,
     HotCold,
     Loop,
+    Ods,
     OltpScan,
     RedsetLike,
     Scan,
@@ -61,6 +62,7 @@ SAMPLES: dict[str, GeneratedTrace] = {
     "redset_like": RedsetLike(variant="B", queries=50, pages=20_000, concurrency=6.0, seed=4),
     "ycsb": Ycsb(workload="E", records=20_000, length=150_001, repeats=1, backends=5),
     "tpcc": Tpcc(warehouses=1, length=150_001, backends=3),
+    "ods": Ods(scale=0.01, length=70_001, alpha=1.2, streams=3, lookups=50, seed=5),
 }
 DIGESTS = {
     "zipf": "357b5bb016a2bfb3",
@@ -75,6 +77,7 @@ DIGESTS = {
     "redset_like": "1b5c702d2a460dd5",
     "ycsb": "a5059dfce7b374fb",
     "tpcc": "df2d4190ac601206",
+    "ods": "cabdc3edc4664554",
 }
 
 
@@ -106,7 +109,7 @@ def test_length_is_exact_and_chunks_are_full(
 
 
 def test_defaults_have_the_length_they_say() -> None:
-    timed = (Scan, OltpScan, TpchScans, DynZipfRo, DynZipfRoCs, RedsetLike, Ycsb, Tpcc)
+    timed = (Scan, OltpScan, TpchScans, DynZipfRo, DynZipfRoCs, RedsetLike, Ycsb, Tpcc, Ods)
     for generator in timed:
         trace = generator()
         assert sum(map(len, trace.chunks())) == trace.length
@@ -167,7 +170,7 @@ def test_relations_have_names(sample: GeneratedTrace) -> None:
     assert set(relation(columns(sample)["page"])) <= set(sample.relations)
 
 
-@pytest.mark.parametrize("command", ["zipf", "hot_cold", "shifting", "loop", "ycsb", "tpcc"])
+@pytest.mark.parametrize("command", ["zipf", "hot_cold", "shifting", "loop", "ycsb", "tpcc", "ods"])
 def test_shorter_trace_is_a_prefix(command: str) -> None:
     long = SAMPLES[command]
     short = dataclasses.replace(long, length=12_345)

@@ -102,6 +102,7 @@ typedef struct tp_header
 } tp_header;
 
 typedef struct tp_policy tp_policy;
+struct tp_extents;				/* see extents.h */
 
 /*
  * One process's view of a pool: where its pieces are mapped here.  Built by
@@ -130,6 +131,9 @@ typedef struct tp_pool
 	uint32_t	spare_ghost;	/* one more slot of the pool's own, so that an
 								 * eviction can leave a ghost before the
 								 * admission that follows removes one */
+	const struct tp_extents *extents;	/* temperatures of what lies below the
+										 * pool, for policies that declare
+										 * TP_READS_EXTENTS; NULL for others */
 } tp_pool;
 
 /* What a reference was. */
@@ -221,6 +225,9 @@ typedef struct tp_field
 #define TP_ASKS_SCANS		0x10	/* looks into pool->scans */
 #define TP_USES_HASH		0x20	/* has no ghosts, but entries of its own
 									 * in the pool's hash table (hash.h) */
+#define TP_READS_EXTENTS	0x40	/* goes by the temperatures in
+									 * pool->extents; without them all pages
+									 * are alike to it */
 
 /*
  * The policy.  In every call the caller holds the pool's lock (hit: see

@@ -14,7 +14,6 @@ from rich.text import Text
 from tidepool.cli.output import count, points, print_table
 from tidepool.policies import PolicySpec
 from tidepool.simulation import Result
-from tidepool.simulation.replay import typed_params
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Comparison:
                 record = {
                     "trace": self.trace,
                     "policy": spec.policy.name,
-                    "params": typed_params(spec),
+                    "params": spec.typed_params(),
                     "frames": frames,
                     "requests": results[0].requests,
                     "misses": round(fmean(result.misses for result in results)),

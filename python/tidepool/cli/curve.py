@@ -43,7 +43,6 @@ from tidepool.cli.output import (
 from tidepool.cli.running import warmup_too_long
 from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation import Curve, Sampling, exact_lru_curve, sampled_curves
-from tidepool.simulation.replay import typed_params
 from tidepool.traces.model import Trace
 
 SMALLEST = 0.001  # of the distinct pages: where a logarithmic spread begins
@@ -240,7 +239,7 @@ def _records(spec: PolicySpec, curve: Curve, seed: int, warmup: int) -> Iterator
         record = {
             "trace": curve.trace,
             "policy": spec.policy.name,
-            "params": typed_params(spec),
+            "params": spec.typed_params(),
             "frames": frames,
             "requests": curve.requests,
             "misses": round(miss_ratio * curve.requests),

@@ -206,7 +206,9 @@ POSITIVE = Parsed("number", parse_number(1))
 # ---- options, in the order in which help shows them ----
 
 
-def _all(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return several options as one decorator."""
+
     def decorate(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
@@ -215,7 +217,7 @@ def _all(*options: Callable[[Command], Command]) -> Callable[[Command], Command]
     return decorate
 
 
-def _gathered(name: str, kind: type, *parts: str) -> Callable[[Command], Command]:
+def gathered(name: str, kind: type, *parts: str) -> Callable[[Command], Command]:
     """Hand several options to the command as one object."""
 
     def decorate(command: Command) -> Command:
@@ -275,7 +277,7 @@ plot_option = click.option(
     help="Draw a picture: .png, .pdf or .svg.",
 )
 
-reading_options = _all(
+reading_options = together(
     click.option(
         "--from", "source_format", metavar="FORMAT", help="Format of the traces, if not told."
     ),
@@ -285,10 +287,10 @@ reading_options = _all(
         metavar="FIELD=COLUMN,…",
         help="Where in a CSV trace the fields are, by name or number from 1.",
     ),
-    _gathered("reading", Reading, "source_format", "columns"),
+    gathered("reading", Reading, "source_format", "columns"),
 )
 
-running_options = _all(
+running_options = together(
     click.option(
         "--workers",
         type=click.IntRange(min=1),
@@ -300,5 +302,5 @@ running_options = _all(
         metavar="ADDRESS",
         help="Run on the dask.distributed cluster of this scheduler.",
     ),
-    _gathered("running", Running, "workers", "scheduler"),
+    gathered("running", Running, "workers", "scheduler"),
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tidepool.cli.output import CsvPrinter, count, percent, print_json, print_table
+from tidepool.cli.ssd import print_tiers
 from tidepool.simulation import Curve, Options, Result
 
 if TYPE_CHECKING:
@@ -24,15 +25,21 @@ class Run:
     label: str  # the policy, as on the command line
     result: Result
     options: Options
+    ssd: str = ""  # the policy of the SSD tier, likewise
 
 
 def in_order(runs: Iterable[Run]) -> list[Run]:
     """Return the runs of a trace by policy and size as given, then in the order of their seeds."""
     runs = list(runs)
-    order: dict[tuple[str, int], int] = {}
+    order: dict[tuple[Any, ...], int] = {}
+
+    def key(run: Run) -> tuple[Any, ...]:
+        tier = run.result.ssd
+        return (run.label, run.result.frames, run.ssd, tier.frames if tier else 0)
+
     for run in runs:
-        order.setdefault((run.label, run.result.frames), len(order))
-    return sorted(runs, key=lambda run: order[run.label, run.result.frames])
+        order.setdefault(key(run), len(order))
+    return sorted(runs, key=lambda run: order[key(run)])
 
 
 # ---- records ----
@@ -51,9 +58,13 @@ def record(run: Run) -> dict[str, Any]:
 
 
 def rows(run: Run) -> Iterator[dict[str, Any]]:
-    """Yield a run as rows of CSV: one, or one for each interval or relation."""
+    """Yield a run as rows of CSV: one, or one for each interval or relation.
+
+    What an SSD tier counted is in columns of its own, named tier_….
+    """
     out = record(run)
     out.pop("resize", None)
+    out |= {f"tier_{name}": value for name, value in out.pop("ssd", {}).items()}
     series = out.pop("series", None)
     relations = out.pop("relations", None)
     if series is not None:
@@ -94,7 +105,10 @@ class Printer:
                 for row in rows(run):
                     self._csv.print(row)
         else:
+            every, runs = runs, memory_runs(runs)
             self._print_totals(runs)
+            if every[0].result.ssd is not None:
+                self._print_tiers(every)
             if runs[0].options.interval:
                 self._print_series(runs)
             if runs[0].options.per_relation:
@@ -123,6 +137,21 @@ class Printer:
             _title(first),
             ("policy", *(header for header, _ in columns)),
             [(run.label, *(text(run.result) for _, text in columns)) for run in runs],
+        )
+
+    def _print_tiers(self, runs: Sequence[Run]) -> None:
+        several_seeds = self._name_seeds
+        print_tiers(
+            [
+                (
+                    f"{run.label}, seed {run.result.seed}" if several_seeds else run.label,
+                    run.result.frames,
+                    run.ssd,
+                    run.result.ssd,
+                )
+                for run in runs
+                if run.result.ssd is not None
+            ]
         )
 
     def _print_series(self, runs: Sequence[Run]) -> None:
@@ -157,6 +186,14 @@ class Printer:
         )
 
 
+def memory_runs(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs that differ in more than their SSD tiers."""
+    first: dict[tuple[str, int, int], Run] = {}
+    for run in runs:
+        first.setdefault((run.label, run.result.frames, run.result.seed), run)
+    return list(first.values())
+
+
 def _title(result: Result) -> str:
     if result.sample_rate is None:
         return result.trace
@@ -181,7 +218,9 @@ def labels(runs: Sequence[Run]) -> list[str]:
 
 
 def picture(runs: Sequence[Run]) -> Figure:
-    """Draw hit ratios: over time, by size, or, of one size, as bars."""
+    """Draw hit ratios: over time, by size, or, of one size, as bars; with SSD tiers, times."""
+    if runs[0].result.ssd is not None:
+        return _time_picture(runs)
     if runs[0].options.interval:
         return _series_picture(runs)
     by_trace: dict[str, list[Run]] = {}
@@ -243,3 +282,27 @@ def _bar_picture(by_trace: dict[str, list[Run]]) -> Figure:
             for run, label in zip(runs, labels(runs), strict=True)
         ]
     )  # fmt: skip
+
+
+def _time_picture(runs: Sequence[Run]) -> Figure:
+    from tidepool.plots import TimeBar, time_figure
+
+    several = len(memory_runs(runs)) > 1
+    bars = []
+    for run, label in zip(runs, labels(runs), strict=True):
+        tier = run.result.ssd
+        assert tier is not None
+        tier_label = f"{run.ssd}, {count(tier.frames)}" if tier.frames else run.ssd
+        bars.append(
+            TimeBar(
+                run.result.trace,
+                f"{label} + {tier_label}" if several else tier_label,
+                (
+                    tier.disk_read_time,
+                    tier.ssd_read_time,
+                    tier.disk_write_time,
+                    tier.ssd_write_time,
+                ),
+            )
+        )
+    return time_figure(bars)

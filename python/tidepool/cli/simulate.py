@@ -36,9 +36,10 @@ from tidepool.cli.options import (
 )
 from tidepool.cli.running import Grid, run
 from tidepool.cli.runs import Printer, Run, in_order, picture
+from tidepool.cli.ssd import SsdOptions, ssd_options
 from tidepool.errors import TidepoolError
 from tidepool.policies import PolicySpec
-from tidepool.simulation import Cell, Options, Sampling
+from tidepool.simulation import Cell, Options, Sampling, Ssd
 
 
 @click.command()
@@ -93,6 +94,7 @@ from tidepool.simulation import Cell, Options, Sampling
     metavar="REF:SIZE",
     help="Before reference REF, counted from 0, resize the pool. Repeatable.",
 )
+@ssd_options
 @format_option
 @plot_option
 @running_options
@@ -108,6 +110,7 @@ def simulate(
     correlation_window: int,
     sample: float | None,
     resizes: tuple[Resize, ...],
+    ssd: SsdOptions,
     output: str,
     plot: Path | None,
     running: Running,
@@ -125,10 +128,13 @@ def simulate(
       tidepool simulate *.parquet --policy all --frames 64MB --format json
       tidepool simulate orders.trace --policy clock --frames 5% \\
           --interval 100000 --resize 2000000:10% --plot orders.pdf
+      tidepool simulate orders.trace --policy clock --frames 5% \\
+          --ssd-policy tac --ssd-policy lru --ssd-policy none --ssd-frames 20%
     """
     specs = flat(policies)
     seeds = tuple(dict.fromkeys(seeds))
     _check(specs, sample, resizes, interval, per_relation, output)
+    _check_ssd(ssd, sample, resizes)
 
     def grids(input: Input) -> Iterator[Grid]:
         sizes = list(dict.fromkeys(input.frames(size) for size in frames))
@@ -140,7 +146,8 @@ def simulate(
             resize=tuple((r.reference, input.frames(r.size)) for r in resizes),
         )
         if sample is None:
-            yield Grid(input, _cells(specs, sizes, seeds), options)
+            tiers = ssd.ssds(input.frames)
+            yield Grid(input, _cells(specs, sizes, seeds, tiers), options)
             return
         for seed in seeds:
             cells = [Cell(spec, size, seed) for spec in specs for size in sizes]
@@ -154,7 +161,7 @@ def simulate(
         done = run((grid for input in each for grid in grids(input)), where)
         for input, of_trace in groupby(done, key=lambda pair: pair[0].input):
             found = in_order(
-                Run(str(cell.spec), result, grid.options)
+                Run(str(cell.spec), result, grid.options, str(cell.ssd.spec) if cell.ssd else "")
                 for grid, results in of_trace
                 for cell, result in zip(grid.cells, results, strict=True)
             )
@@ -167,14 +174,34 @@ def simulate(
         save(picture(runs), plot)
 
 
-def _cells(specs: Sequence[PolicySpec], sizes: Sequence[int], seeds: Sequence[int]) -> list[Cell]:
+def _cells(
+    specs: Sequence[PolicySpec],
+    sizes: Sequence[int],
+    seeds: Sequence[int],
+    tiers: Sequence[Ssd | None],
+) -> list[Cell]:
     """Return the replays to make; a seed more makes none if nothing depends on it."""
     return [
-        Cell(spec, size, seed)
+        Cell(spec, size, seed, ssd)
         for spec in specs
         for size in sizes
-        for seed in (seeds if spec.policy.randomized else seeds[:1])
+        for ssd in tiers
+        for seed in (seeds if _depends_on_seed(spec, ssd) else seeds[:1])
     ]
+
+
+def _depends_on_seed(spec: PolicySpec, ssd: Ssd | None) -> bool:
+    return spec.policy.randomized or (ssd is not None and ssd.spec.policy.randomized)
+
+
+def _check_ssd(ssd: SsdOptions, sample: float | None, resizes: Sequence[Resize]) -> None:
+    """Raise TidepoolError for what does not go with an SSD."""
+    if ssd.specs and sample is not None:
+        raise TidepoolError("a tier on an SSD cannot be sampled", "Leave out --sample.")
+    if ssd.specs and resizes:
+        raise TidepoolError(
+            "a pool above an SSD cannot be resized", "Leave out --resize or --ssd-policy."
+        )
 
 
 def _check(

@@ -9,16 +9,19 @@ from tidepool.plots.curves import curve_figure
 from tidepool.plots.heatmap import HeatMap, heat_figure
 from tidepool.plots.saving import check_picture, save
 from tidepool.plots.series import Mark, Series, series_figure
+from tidepool.plots.times import TimeBar, time_figure
 
 __all__ = [
     "Bar",
     "HeatMap",
     "Mark",
     "Series",
+    "TimeBar",
     "bar_figure",
     "check_picture",
     "curve_figure",
     "heat_figure",
     "save",
     "series_figure",
+    "time_figure",
 ]

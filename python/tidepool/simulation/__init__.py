@@ -1,21 +1,30 @@
 """Simulation: replay traces against policies, alone or in grids, exactly or by sampling."""
 
 from tidepool.simulation.curves import Curve, exact_lru_curve, sampled_curves
+from tidepool.simulation.devices import DEVICES, Device, parse_device
 from tidepool.simulation.grid import Cell, simulate
 from tidepool.simulation.replay import Options, RelationResult, Result, Sampling
 from tidepool.simulation.sizes import Size, count_pages, parse_size
+from tidepool.simulation.ssd import Ssd, SsdPolicySpec, SsdResult, parse_ssd_policy
 
 __all__ = [
+    "DEVICES",
     "Cell",
     "Curve",
+    "Device",
     "Options",
     "RelationResult",
     "Result",
     "Sampling",
     "Size",
+    "Ssd",
+    "SsdPolicySpec",
+    "SsdResult",
     "count_pages",
     "exact_lru_curve",
+    "parse_device",
     "parse_size",
+    "parse_ssd_policy",
     "sampled_curves",
     "simulate",
 ]

@@ -19,15 +19,17 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     as_completed,
 )
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
 
+from tidepool.errors import TidepoolError
 from tidepool.policies import PolicySpec
 from tidepool.simulation.events import references
 from tidepool.simulation.future import Future as NextUses
 from tidepool.simulation.replay import Options, Replay, Result, replay_bytes
 from tidepool.simulation.sampled import SampledReplay, sampled
+from tidepool.simulation.ssd import Ssd, Tier, tier_bytes
 from tidepool.traces.model import Trace
 
 Progress = Callable[[int], None]
@@ -40,6 +42,7 @@ class Cell:
     spec: PolicySpec
     frames: int
     seed: int = 0
+    ssd: Ssd | None = None
 
     @property
     def offline(self) -> bool:
@@ -60,12 +63,21 @@ def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
     """Replay a job; return a result per cell, in their order.
 
     ``progress`` is told the number of events times cells that were done; of
-    a sampled replay, the whole trace's events.
+    a sampled replay, the whole trace's events.  Cells that differ in their SSD
+    alone share the replay of memory.
     """
     sampling = job.options.sampling
     offline = any(cell.offline for cell in job.cells)
     _check_memory(job)
-    replays = [_replay(cell, job.options) for cell in job.cells]
+    replays: dict[Cell, Replay | SampledReplay] = {}
+    tiers: dict[Cell, Tier] = {}
+    for cell in job.cells:
+        memory = replace(cell, ssd=None)
+        replay = replays.get(memory) or _replay(cell, job.options)
+        replays[memory] = replay
+        if cell.ssd is not None:
+            tiers[cell] = _attached(replay, cell.ssd)
+    steps = len(job.cells) / len(replays)
     position = total = 0
     with NextUses() as future:
         if offline:
@@ -76,17 +88,23 @@ def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
         for whole in job.trace.chunks():
             chunk = sampled(whole, sampling)
             next_use = future.next_use(position, len(chunk)) if offline else None
-            for cell, replay in zip(job.cells, replays, strict=True):
+            for cell, replay in replays.items():
                 replay.feed(position, chunk, next_use if cell.offline else None)
                 if progress:
-                    progress(len(whole))
+                    progress(round(len(whole) * steps))
             total += references(whole)
             position += len(chunk)
-    return [
-        replay.result(job.trace, total)
+    results = {
+        memory: replay.result(job.trace, total)
         if isinstance(replay, SampledReplay)
         else replay.result(job.trace)
-        for replay in replays
+        for memory, replay in replays.items()
+    }
+    return [
+        replace(
+            results[replace(cell, ssd=None)], ssd=tiers[cell].result() if cell in tiers else None
+        )
+        for cell in job.cells
     ]
 
 
@@ -96,6 +114,12 @@ def _replay(cell: Cell, options: Options) -> Replay | SampledReplay:
     return SampledReplay(cell.spec, cell.frames, cell.seed, options, options.sampling)
 
 
+def _attached(replay: Replay | SampledReplay, ssd: Ssd) -> Tier:
+    if isinstance(replay, SampledReplay):
+        raise TidepoolError("a tier on an SSD cannot be sampled", "Leave out the sampling.")
+    return replay.attach(ssd)
+
+
 def _check_memory(job: Job) -> None:
     """Raise MemoryError if the replays cannot fit: the system would end the process instead."""
     rate = job.options.sampling.rate if job.options.sampling else 1
@@ -103,6 +127,8 @@ def _check_memory(job: Job) -> None:
     needed = sum(
         rate * replay_bytes(cell.spec, frames) for cell, frames in zip(job.cells, most, strict=True)
     )
+    needed += sum(tier_bytes(cell.ssd) for cell in job.cells if cell.ssd is not None)
+    most += [cell.ssd.frames for cell in job.cells if cell.ssd is not None]
     if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
         raise MemoryError(f"{needed / 2**30:.0f} GB are needed for caches of {max(most)} frames")
 

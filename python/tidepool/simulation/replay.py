@@ -13,6 +13,7 @@ from tidepool._sim import ffi, lib
 from tidepool.errors import TidepoolError
 from tidepool.policies import PolicySpec
 from tidepool.simulation.events import Events, references
+from tidepool.simulation.ssd import EXTENT_BYTES, Ssd, SsdResult, Tier
 from tidepool.traces.columns import take
 from tidepool.traces.model import Chunk, Trace
 
@@ -93,6 +94,7 @@ class Result:
     series: NDArray[np.float64] | None = field(default=None, compare=False)
     # ^ hit ratio of each whole interval, those of the warm-up among them
     relations: tuple[RelationResult, ...] = ()
+    ssd: SsdResult | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON takes it; the first nine keys are always there."""
@@ -107,6 +109,8 @@ class Result:
             out |= {"interval": self.interval, "series": [round(float(x), 6) for x in self.series]}
         if self.relations:
             out["relations"] = [vars(relation) for relation in self.relations]
+        if self.ssd is not None:
+            out["ssd"] = self.ssd.to_json()
         return out
 
 
@@ -132,7 +136,9 @@ class Replay:
 
     OPT needs the future of each chunk beside it (future.py).  A sampled
     replay is made of these (sampled.py), here ``options.sampling`` is not
-    looked at.  ``per_group`` counts what ``groups`` returns.
+    looked at.  ``per_group`` counts what ``groups`` returns.  SSD tiers that
+    are attached before the first chunk are fed with what this cache reads and
+    writes; it does not depend on them.
     """
 
     def __init__(
@@ -151,8 +157,9 @@ class Replay:
         self.spec, self.frames, self.seed, self.options = spec, frames, seed, options
         self.seconds = 0.0
         self._references = 0  # fed so far
-        self._resize = sorted(options.resize)
-        capacity = max(frames, *(size for _, size in self._resize), 1)
+        # (reference, frames): before it, resize; None: what SSD tiers count begins
+        self._stops: list[tuple[int, int | None]] = sorted(options.resize)
+        capacity = max(frames, *(size for _, size in options.resize), 1)
         c_options = ffi.new(
             "tps_options *",
             {
@@ -172,17 +179,35 @@ class Replay:
         if replay == ffi.NULL:
             raise MemoryError(f"no memory to simulate {spec} with {frames} frames")
         self._replay = ffi.gc(replay, lib.tps_replay_free)
+        self._tiers: list[Tier] = []
+
+    def attach(self, ssd: Ssd) -> Tier:
+        """Put an SSD tier below the cache, and return it."""
+        if self.options.resize or self.options.sampling:
+            raise TidepoolError(
+                "a tier on an SSD needs the whole trace and a pool of one size",
+                "Leave out the sampling, the resize or the SSD.",
+            )
+        if not self._tiers:
+            if not lib.tps_replay_keep_io(self._replay):
+                raise MemoryError("no memory to keep reads and writes")
+            self._stops = [(self.options.warmup, None)]
+        self._tiers.append(Tier(ssd, self.seed))
+        return self._tiers[-1]
 
     def feed(self, position: int, chunk: Chunk, next_use: NDArray[np.uint64] | None = None) -> None:
         """Replay a chunk whose first event is the trace's event number ``position``."""
         begin = time.perf_counter()
         start = 0
-        while self._resize and self._resize[0][0] < self._references + references(chunk):
-            at, size = self._resize.pop(0)
+        while self._stops and self._stops[0][0] < self._references + references(chunk):
+            at, frames = self._stops.pop(0)
             end = _row_of_reference(chunk, at - self._references)
             self._feed_rows(position, chunk, next_use, slice(start, end))
-            now = position + end if chunk.time is None else int(chunk.time[end])
-            lib.tps_replay_resize(self._replay, size, now)
+            if frames is not None:
+                now = position + end if chunk.time is None else int(chunk.time[end])
+                lib.tps_replay_resize(self._replay, frames, now)
+            for tier in self._tiers:
+                tier.restart()
             start = end
         self._feed_rows(position, chunk, next_use, slice(start, len(chunk)))
         self._references += references(chunk)
@@ -199,6 +224,11 @@ class Replay:
         events = Events(chunk, position + part.start, next_use)
         if not lib.tps_replay_feed(self._replay, events.pointer):
             raise MemoryError(f"no memory to simulate {self.spec} with {self.frames} frames")
+        if self._tiers:
+            io = ffi.new("tps_events *")
+            lib.tps_replay_io(self._replay, io)
+            for tier in self._tiers:
+                tier.feed(io)
 
     def totals(self) -> Any:
         """Return the sums so far: a tps_totals (sim/include/tidepool/sim.h)."""
@@ -213,7 +243,7 @@ class Replay:
         return Result(
             trace=trace.name,
             policy=self.spec.policy.name,
-            params=typed_params(self.spec),
+            params=self.spec.typed_params(),
             frames=self.frames,
             requests=requests,
             misses=misses,
@@ -257,21 +287,15 @@ class Replay:
         return tuple(sorted(found, key=lambda r: (r.relation, r.fork)))
 
 
-def typed_params(spec: PolicySpec) -> dict[str, Any]:
-    """Return the values of all parameters, each as the type that it is of."""
-    types = {"integer": int, "real": float, "fraction": float}
-    return {
-        param.name: param.format(value) if param.kind == "choice" else types[param.kind](value)
-        for param, value in zip(spec.policy.params, spec.params().values(), strict=True)
-    }
-
-
 def replay_bytes(spec: PolicySpec, frames: int) -> int:
     """Return about how much memory a replay needs, the look-ahead of OPT apart."""
     if spec.policy.handle is None:
         return frames * _OPT_FRAME_BYTES
     ghosts = int(lib.tp_policy_ghosts_per_frame(spec.policy.handle, spec.array()))
-    return frames * (spec.policy.frame_bytes + ghosts * spec.policy.ghost_bytes + _TABLE_BYTES)
+    per_frame = spec.policy.frame_bytes + ghosts * spec.policy.ghost_bytes + _TABLE_BYTES
+    if spec.policy.reads_extents:
+        per_frame += EXTENT_BYTES
+    return frames * per_frame
 
 
 def _row_of_reference(chunk: Chunk, n: int) -> int:

@@ -13,7 +13,7 @@
 #ifndef TIDEPOOL_SIM_H
 #define TIDEPOOL_SIM_H
 
-#include "tidepool/pool.h"
+#include "tidepool/tier.h"
 
 /* The binding is generated from the text between the two marks. */
 /* cffi: begin */
@@ -32,6 +32,11 @@ void		tps_cache_free(tps_cache *cache);
 
 /* One operation at a time, for tests and teaching; contracts as in pool.h. */
 uint32_t	tps_cache_find(const tps_cache *cache, uint64_t page);
+
+/* The page is read from below the cache: warms its extent, for policies that
+ * go by temperatures.  To be said of every miss, before the victim is asked
+ * for. */
+void		tps_cache_read(tps_cache *cache, uint64_t page);
 void		tps_cache_join(tps_cache *cache, uint32_t frame);
 void		tps_cache_leave(tps_cache *cache, uint32_t frame);
 void		tps_cache_hit(tps_cache *cache, uint32_t frame,
@@ -242,6 +247,111 @@ void		tps_replay_relation(const tps_replay *replay, size_t i,
 #define TPS_GROUPS 64
 void		tps_replay_groups(const tps_replay *replay, double *hit_ratios,
 							  uint64_t *misses);
+
+/* ---- reads and writes below a cache ---- */
+
+/*
+ * From now on keep what the cache of a replay reads and writes: its misses
+ * (kind read), the dirty pages it evicts (write), and what ceases to exist
+ * (forget).  False when memory ran out.
+ */
+bool		tps_replay_keep_io(tps_replay *replay);
+
+/*
+ * What the last feed has caused, as events in order; position counts these
+ * events from the first feed on.  Valid until the next feed.
+ */
+void		tps_replay_io(const tps_replay *replay, tps_events *events);
+
+/* ---- a tier on an SSD ---- */
+
+/*
+ * Pages on an SSD between a cache and the disk, fed with what the cache reads
+ * and writes.  A page read from the disk is offered to the SSD; dirty pages
+ * go to the disk, and also to the SSD if it has them (write-through), or to
+ * the SSD first (write-back).
+ *
+ * COSTS.  A read costs what the device that serves it takes for a random or a
+ * sequential one.  Which of the two it is is a property of the stream of
+ * reads (sim/src/streams.h), whoever serves them: a read that continues a
+ * stream can be asked for ahead.  Writes to the disk are classified in the
+ * same way among themselves.  Writes to the SSD, whose frames are anywhere,
+ * are random.
+ */
+typedef struct tps_tier_options
+{
+	tp_device	disk;
+	tp_device	ssd;
+	bool		write_back;
+	uint32_t	write_buffer;	/* pages that may wait to be written to the
+								 * SSD; 0: any number, written at once */
+	double		dirty_limit;	/* of write-back: share of the frames that may
+								 * be dirty */
+} tps_tier_options;
+
+typedef struct tps_tier_sums
+{
+	uint64_t	random_reads;	/* of the cache's misses */
+	uint64_t	sequential_reads;
+	uint64_t	random_hits;	/* of them, served by the SSD */
+	uint64_t	sequential_hits;
+	uint64_t	misjudged;		/* of them, those of the other class by the
+								 * window (tidepool/extents.h) */
+	uint64_t	refused;		/* pages offered to the SSD in vain */
+	uint64_t	random_writes;	/* to the disk */
+	uint64_t	sequential_writes;
+	uint64_t	ssd_writes;
+	uint64_t	dropped;		/* pages that did not get to the SSD since too
+								 * many were waiting */
+	uint64_t	flushed;		/* dirty pages that went from the SSD to the
+								 * disk */
+	uint64_t	extents_forgotten;	/* for want of room for temperatures */
+	double		disk_read_time; /* microseconds */
+	double		ssd_read_time;
+	double		disk_write_time;
+	double		ssd_write_time;
+} tps_tier_sums;
+
+typedef struct tps_tier tps_tier;
+
+/* A tier over a cache, which it then owns; frees the cache on failure. */
+tps_tier   *tps_tier_new(tps_cache *cache, const tps_tier_options *options);
+
+/* No SSD: all reads and writes are the disk's. */
+tps_tier   *tps_tier_new_none(const tps_tier_options *options);
+
+/*
+ * OPT with bypass on the SSD: by the number of misses (sim/src/opt.h), or by
+ * their time (sim/src/opt_time.h).  It keeps no page that is not read again.
+ * Writes through; its writes never wait.
+ */
+tps_tier   *tps_tier_new_opt(uint32_t frames, bool by_time,
+							 const tps_tier_options *options);
+void		tps_tier_free(tps_tier *tier);
+
+/*
+ * Feed further reads and writes.  OPT needs next_use of the reads, and by time
+ * also whether that next read is sequential; others do not look at them.
+ */
+void		tps_tier_feed(tps_tier *tier, const tps_events *events,
+						  const uint8_t *next_sequential);
+void		tps_tier_totals(const tps_tier *tier, tps_tier_sums *totals);
+
+/* Counting begins now. */
+void		tps_tier_restart(tps_tier *tier);
+
+/* As tps_cache_check, and the tier's own invariants. */
+int			tps_tier_check(const tps_tier *tier, char *text, size_t size);
+
+/*
+ * Which reads are sequential by the device, one byte for each event (0 for
+ * events that are not reads).  One object sees one stream of events.
+ */
+typedef struct tps_classes tps_classes;
+tps_classes *tps_classes_new(void);
+void		tps_classes_free(tps_classes *classes);
+void		tps_classes_feed(tps_classes *classes, const tps_events *events,
+							 uint8_t *sequential);
 
 /* ---- the future of each reference, for OPT ---- */
 

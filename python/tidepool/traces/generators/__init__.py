@@ -10,6 +10,7 @@ from tidepool.traces.generators.base import GeneratedTrace
 from tidepool.traces.generators.dynzipf import DynZipfRo, DynZipfRoCs
 from tidepool.traces.generators.hot_cold import HotCold
 from tidepool.traces.generators.loop import Loop
+from tidepool.traces.generators.ods import Ods
 from tidepool.traces.generators.oltp_scan import OltpScan
 from tidepool.traces.generators.redset_like import RedsetLike
 from tidepool.traces.generators.scan import Scan
@@ -34,6 +35,7 @@ GENERATORS: dict[str, type[GeneratedTrace]] = {
         RedsetLike,
         Ycsb,
         Tpcc,
+        Ods,
     )
 }
 
@@ -44,6 +46,7 @@ __all__ = [
     "GeneratedTrace",
     "HotCold",
     "Loop",
+    "Ods",
     "OltpScan",
     "RedsetLike",
     "Scan",

@@ -1,0 +1,246 @@
+/*
+ * test_extents.c
+ *	  Temperatures of extents, by hand.
+ */
+#include <stdlib.h>
+
+#include "fixture.h"
+
+#define SLOTS 64
+
+static const tp_extents_settings defaults = {
+	TP_EXTENT_PAGES, TP_WINDOW_READS, TP_SEQUENTIAL_ABOVE, 1000, 100, 1
+};
+
+static tp_extents *
+make(uint32_t slots, const tp_extents_settings *settings)
+{
+	tp_extents *extents = malloc(tp_extents_size(slots));
+
+	assert_non_null(extents);
+	tp_extents_init(extents, slots, settings);
+	return extents;
+}
+
+static double
+temperature(const tp_extents *extents, uint64_t relation, uint32_t block)
+{
+	return tp_extents_temperature(extents, tp_page_make(relation, block)).saved;
+}
+
+static bool
+read_page(tp_extents *extents, uint64_t relation, uint32_t block)
+{
+	return tp_extents_read(extents, tp_page_make(relation, block));
+}
+
+static void
+an_extent_is_32_pages_of_a_relation(void **unused)
+{
+	tp_extents *extents = make(SLOTS, &defaults);
+
+	(void) unused;
+	assert_false(read_page(extents, 1, 33));
+	assert_true(temperature(extents, 1, 31) == 0);
+	assert_true(temperature(extents, 1, 32) == 100);
+	assert_true(temperature(extents, 1, 63) == 100);
+	assert_true(temperature(extents, 1, 64) == 0);
+	assert_true(temperature(extents, 2, 33) == 0);
+	free(extents);
+}
+
+/* The fourth of a run is the first that has more than two near it. */
+static void
+the_fourth_of_a_run_is_sequential(void **unused)
+{
+	tp_extents *extents = make(SLOTS, &defaults);
+
+	(void) unused;
+	for (uint32_t block = 0; block < 8; block++)
+		assert_int_equal(read_page(extents, 1, block), block >= 3);
+	assert_true(temperature(extents, 1, 0) == 305);
+	assert_int_equal(extents->sequential, 5);
+	free(extents);
+}
+
+/* A region has no borders of extents, only a length, and both directions. */
+static void
+a_region_is_around_the_page(void **unused)
+{
+	static const uint32_t near[] = {31, 32, 33};
+	static const uint32_t blocks[] = {2, 1, 62, 63, 64, 65};
+	static const bool sequential[] = {true, false, true, true, false, false};
+
+	(void) unused;
+	for (int i = 0; i < 6; i++)
+	{
+		tp_extents *extents = make(SLOTS, &defaults);
+
+		for (int k = 0; k < 3; k++)
+			read_page(extents, 1, near[k]);
+		assert_int_equal(read_page(extents, 1, blocks[i]),
+						 i == 3 ? false : sequential[i]);
+		free(extents);
+	}
+}
+
+static void
+the_window_forgets(void **unused)
+{
+	tp_extents *extents = make(SLOTS, &defaults);
+
+	(void) unused;
+	for (uint32_t block = 0; block < 3; block++)
+		read_page(extents, 1, block);
+	for (uint32_t i = 0; i < 17; i++)
+		read_page(extents, 2, 1000 * i);
+	assert_true(read_page(extents, 1, 3));
+
+	/* blocks 0 .. 2 have left the window since */
+	read_page(extents, 2, 1000 * 17);
+	read_page(extents, 2, 1000 * 18);
+	read_page(extents, 2, 1000 * 19);
+	assert_false(read_page(extents, 1, 4));
+	free(extents);
+}
+
+static void
+six_runs_are_told_apart(void **unused)
+{
+	tp_extents *extents = make(1024, &defaults);
+	uint64_t	before;
+
+	(void) unused;
+	for (uint32_t block = 0; block < 100; block++)
+		for (uint64_t run = 0; run < 6; run++)
+			assert_int_equal(read_page(extents, run, block), block >= 3);
+	before = extents->sequential;
+	for (uint32_t block = 0; block < 100; block++)
+		for (uint64_t run = 10; run < 20; run++)
+			assert_false(read_page(extents, run, block));
+	assert_int_equal(extents->sequential, before);
+	free(extents);
+}
+
+static void
+temperatures_halve_with_the_epoch(void **unused)
+{
+	tp_extents_settings settings = defaults;
+	tp_extents *extents;
+	tp_temperature old;
+
+	(void) unused;
+	settings.aging = 2;
+	extents = make(SLOTS, &settings);
+	read_page(extents, 1, 0);
+	old = tp_extents_temperature(extents, tp_page_make(1, 0));
+	assert_true(temperature(extents, 1, 0) == 100);
+	read_page(extents, 2, 0);
+	assert_int_equal(extents->epoch, 1);
+	assert_true(temperature(extents, 1, 0) == 50);
+	assert_true(tp_temperature_at(old, 3) == 12.5);
+	read_page(extents, 1, 1);
+	assert_true(temperature(extents, 1, 0) == 150);
+	for (int i = 0; i < 3000; i++)
+		read_page(extents, 3, 0);
+	assert_true(temperature(extents, 1, 0) == 0);
+	free(extents);
+}
+
+static void
+order_does_not_depend_on_the_epoch(void **unused)
+{
+	tp_temperature early = {100, 3};
+	tp_temperature late = {60, 4};
+
+	(void) unused;
+	assert_true(tp_colder(early, late));
+	assert_false(tp_colder(late, early));
+	late.saved = 50;
+	assert_false(tp_colder(early, late));
+	assert_false(tp_colder(late, early));
+}
+
+/* With 8 slots every extent has the same 8: the coldest goes. */
+static void
+a_full_table_forgets_the_coldest(void **unused)
+{
+	tp_extents *extents = make(8, &defaults);
+
+	(void) unused;
+	for (uint32_t i = 0; i < 8; i++)
+	{
+		read_page(extents, i, 0);
+		if (i != 5)
+			read_page(extents, i, 0);
+	}
+	assert_int_equal(extents->forgotten, 0);
+	read_page(extents, 100, 0);
+	assert_int_equal(extents->forgotten, 1);
+	assert_true(temperature(extents, 5, 0) == 0);
+	assert_true(temperature(extents, 100, 0) == 100);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_true(temperature(extents, i, 0) == (i == 5 ? 0 : 200));
+	free(extents);
+}
+
+static void
+what_saves_nothing_takes_no_room(void **unused)
+{
+	tp_extents_settings settings = defaults;
+	tp_extents *extents;
+
+	(void) unused;
+	settings.sequential_saving = 0;
+	extents = make(8, &settings);
+	for (uint32_t i = 0; i < 100; i++)
+		read_page(extents, 1, i);
+	assert_true(temperature(extents, 1, 0) == 300);
+	assert_true(temperature(extents, 1, 64) == 0);
+	assert_int_equal(extents->forgotten, 0);
+	free(extents);
+}
+
+static void
+settings_come_from_the_parameters(void **unused)
+{
+	const tp_policy *tac = tp_policy_find("tac");
+	const tp_policy *other = tp_policy_find("w_tinylfu");
+	double		params[TP_MAX_PARAMS];
+	tp_extents_settings settings;
+
+	(void) unused;
+	tp_policy_defaults(tac, params);
+	params[tp_policy_param_find(tac, "extent")] = 16;
+	params[tp_policy_param_find(tac, "aging")] = 0.5;
+	tp_extents_settings_of(tac, params, 100, &settings);
+	assert_int_equal(settings.pages, 16);
+	assert_int_equal(settings.aging, 50);
+
+	/* it has a parameter "window", which is another */
+	tp_policy_defaults(other, params);
+	tp_extents_settings_of(other, params, 0, &settings);
+	assert_int_equal(settings.pages, 32);
+	assert_int_equal(settings.window, 20);
+	assert_int_equal(settings.sequential_above, 2);
+	assert_int_equal(settings.aging, 1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_extent_is_32_pages_of_a_relation),
+		cmocka_unit_test(the_fourth_of_a_run_is_sequential),
+		cmocka_unit_test(a_region_is_around_the_page),
+		cmocka_unit_test(the_window_forgets),
+		cmocka_unit_test(six_runs_are_told_apart),
+		cmocka_unit_test(temperatures_halve_with_the_epoch),
+		cmocka_unit_test(order_does_not_depend_on_the_epoch),
+		cmocka_unit_test(a_full_table_forgets_the_coldest),
+		cmocka_unit_test(what_saves_nothing_takes_no_room),
+		cmocka_unit_test(settings_come_from_the_parameters),
+	};
+
+	return cmocka_run_group_tests_name("extents", tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+/*
+ * test_tac.c
+ *	  Literal states of TAC after short sequences.
+ *
+ * Extents are of 4 pages, and unless a test is about it no read is ever
+ * sequential, so that every reference warms its extent by FIXTURE_RANDOM = 8.
+ */
+#include <stdlib.h>
+
+#include "fixture.h"
+
+#define RANDOM_ONLY "extent=4,window=1,sequential_above=1"
+#define NO_BANDS " | b0: | b1: | b2: | b3: | b4: | b5: | b6: | b7: | b8: | b9:"
+
+static void
+all_is_admitted_while_there_is_room(void **unused)
+{
+	(void) unused;
+	expect_state("tac", RANDOM_ONLY, 3, "0 8 16", "cached: 0 8 16" NO_BANDS);
+}
+
+static void
+the_equally_cold_are_refused(void **unused)
+{
+	fixture    *f = fixture_new("tac", RANDOM_ONLY, 2);
+
+	(void) unused;
+	fixture_run(f, "0 8 16");
+	fixture_expect(f, "cached: 0 8" NO_BANDS);
+	assert_int_equal(f->refused, 1);
+	fixture_free(f);
+}
+
+static void
+a_warmer_page_replaces_the_coldest(void **unused)
+{
+	(void) unused;
+	expect_state("tac", RANDOM_ONLY, 2, "0 8 0 16 16", "cached: 0 16" NO_BANDS);
+}
+
+static void
+of_equals_the_lower_frame_goes(void **unused)
+{
+	(void) unused;
+	expect_state("tac", RANDOM_ONLY, 2, "0 8 16 16", "cached: 16 8" NO_BANDS);
+}
+
+/* Page 1 has warmed page 0, which was noted as 8. */
+static void
+neighbours_warm_each_other(void **unused)
+{
+	(void) unused;
+	expect_state("tac", RANDOM_ONLY, 2, "0 8 1", "cached: 0 1" NO_BANDS);
+}
+
+/* Without a second look page 0 is the choice, which is as warm as page 1. */
+static void
+looks_are_limited(void **unused)
+{
+	(void) unused;
+	expect_state("tac", RANDOM_ONLY ",heap_refresh=0", 2, "0 8 1",
+				 "cached: 0 8" NO_BANDS);
+	expect_state("tac", RANDOM_ONLY ",heap_refresh=1", 2, "0 8 1",
+				 "cached: 0 1" NO_BANDS);
+}
+
+static void
+the_margin_is_asked_for(void **unused)
+{
+	(void) unused;
+	expect_state("tac", RANDOM_ONLY ",admit_margin=1", 2, "0 8 1 1 9",
+				 "cached: 0 1" NO_BANDS);
+	expect_state("tac", RANDOM_ONLY ",admit_margin=1.5", 2, "0 8 1",
+				 "cached: 0 8" NO_BANDS);
+}
+
+/*
+ * Blocks 1 .. 3 warm their extent by 24, blocks 4 .. 7 theirs by 4 if they are
+ * seen to be sequential, by 32 if not.
+ */
+static void
+sequential_reads_warm_little(void **unused)
+{
+	(void) unused;
+	expect_state("tac", "extent=4,sequential_above=2", 1, "1 2 3 4 5 6 7",
+				 "cached: 1" NO_BANDS);
+	expect_state("tac", RANDOM_ONLY, 1, "1 2 3 4 5 6 7", "cached: 7" NO_BANDS);
+}
+
+/* After two reads each temperature halves: 8/2 and 16/4 against 8 + 8/2. */
+static void
+what_was_warm_cools(void **unused)
+{
+	(void) unused;
+	expect_state("tac", RANDOM_ONLY ",aging=1", 2, "0 0 8 8 16",
+				 "cached: 16 8" NO_BANDS);
+	expect_state("tac", RANDOM_ONLY ",aging=100", 2, "0 0 8 8 16",
+				 "cached: 0 8" NO_BANDS);
+}
+
+static void
+pinned_pages_are_passed_over(void **unused)
+{
+	fixture    *f = fixture_new("tac", RANDOM_ONLY, 3);
+
+	(void) unused;
+	fixture_run(f, "0 8 16 !0 !8 24 24 ?0 32 32");
+	fixture_expect(f, "cached: 32 8 24" NO_BANDS);
+	fixture_run(f, "!32 !24 !8 40 40 40 40");
+	fixture_expect(f, "cached: 32 8 24" NO_BANDS);
+	fixture_free(f);
+}
+
+static void
+frames_come_and_go(void **unused)
+{
+	(void) unused;
+	expect_state("tac", RANDOM_ONLY, 3, "0 8 16 -8 / 24 24",
+				 "cached: 24 16" NO_BANDS);
+	expect_state("tac", RANDOM_ONLY, 1, "0 + 8 16 16",
+				 "cached: 16 8" NO_BANDS);
+}
+
+static void
+coldest_by_heap(void **unused)
+{
+	fixture    *f = fixture_new("tac", RANDOM_ONLY, 3);
+
+	(void) unused;
+	fixture_run(f, "0 0 0 0 8 16 16");
+	fixture_expect_coldest(f, "0 8 16");	/* all were noted as 8 */
+	fixture_run(f, "24");		/* is refused, but 0 is noted as 32 now */
+	fixture_expect_coldest(f, "8 16 0");
+	fixture_run(f, "24");		/* replaces 8 */
+	fixture_expect_coldest(f, "16 24 0");
+	fixture_free(f);
+}
+
+/* ---- bands ---- */
+
+/* (a choice is given by its number) */
+#define BANDED RANDOM_ONLY ",order=1"
+
+/* 8 is of level 3, 16 of 4, 32 of 5; the list of level L is b(L mod 10). */
+static void
+bands_are_powers_of_two(void **unused)
+{
+	(void) unused;
+	expect_state("tac", BANDED, 4, "0 8 9 16",
+				 "cached: | b0: | b1: | b2: | b3: 16 8 0 | b4: 9"
+				 " | b5: | b6: | b7: | b8: | b9:");
+	expect_state("tac", BANDED, 4, "0 8 9 16 17",
+				 "cached: | b0: | b1: | b2: | b3: 16 8 | b4: 17 9"
+				 " | b5: | b6: | b7: | b8: | b9:");
+}
+
+/* Pages 8 and 0 are in b3 since 8; 0 is of level 5 now, 8 is not. */
+static void
+bands_look_again(void **unused)
+{
+	(void) unused;
+	expect_state("tac", BANDED, 2, "0 8 0 0 0 16 16",
+				 "cached: | b0: | b1: | b2: | b3: | b4: 16 | b5: 0"
+				 " | b6: | b7: | b8: | b9:");
+}
+
+static void
+bands_refuse(void **unused)
+{
+	fixture    *f = fixture_new("tac", BANDED, 2);
+
+	(void) unused;
+	fixture_run(f, "0 8 16");
+	assert_int_equal(f->refused, 1);
+	fixture_expect_coldest(f, "0 8");
+	fixture_free(f);
+}
+
+/*
+ * Level 13 takes b3 from level 3, whose pages go to the end of b4.  It takes
+ * 1,024 reads to get there from 3.
+ */
+static void
+cold_bands_fall_together(void **unused)
+{
+	fixture    *f = fixture_new("tac", BANDED ",aging=1e6", 4);
+
+	(void) unused;
+	fixture_run(f, "0 0 1 8");
+	fixture_expect(f, "cached: | b0: | b1: | b2: | b3: 8 0 | b4: 1"
+				   " | b5: | b6: | b7: | b8: | b9:");
+	for (int i = 0; i < 1024; i++)
+		tp_extents_read(f->extents, tp_page_make(0, 16));
+	fixture_run(f, "16");
+	fixture_expect(f, "cached: | b0: | b1: | b2: | b3: 16 | b4: 1 8 0"
+				   " | b5: | b6: | b7: | b8: | b9:");
+	fixture_expect_coldest(f, "0 8 1 16");
+	fixture_free(f);
+}
+
+/* A jump of more levels than there are bands: all that was is the coldest. */
+static void
+bands_jump(void **unused)
+{
+	fixture    *f = fixture_new("tac", BANDED ",aging=1", 4);
+
+	(void) unused;
+	fixture_run(f, "0 8");
+	for (int i = 0; i < 4 * 20; i++)
+		tp_extents_read(f->extents, tp_page_make(0, 100));
+	fixture_run(f, "16 16");
+
+	/* epoch 20, so 8 is of level 23; the lowest band is that of 14 */
+	fixture_expect(f, "cached: | b0: | b1: | b2: | b3: 16 | b4: 8 0"
+				   " | b5: | b6: | b7: | b8: | b9:");
+	fixture_free(f);
+}
+
+/* Whoever keeps no temperatures gets a pool that never replaces a page. */
+static void
+without_temperatures_all_pages_are_cold(void **unused)
+{
+	fixture    *f = fixture_new("tac", NULL, 2);
+
+	(void) unused;
+	free(f->extents);
+	f->extents = NULL;
+	f->pool.extents = NULL;
+	fixture_run(f, "1 2 3 3 3");
+	fixture_expect(f, "cached: 1 2" NO_BANDS);
+	fixture_expect_coldest(f, "1 2");
+	fixture_free(f);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_is_admitted_while_there_is_room),
+		cmocka_unit_test(the_equally_cold_are_refused),
+		cmocka_unit_test(a_warmer_page_replaces_the_coldest),
+		cmocka_unit_test(of_equals_the_lower_frame_goes),
+		cmocka_unit_test(neighbours_warm_each_other),
+		cmocka_unit_test(looks_are_limited),
+		cmocka_unit_test(the_margin_is_asked_for),
+		cmocka_unit_test(sequential_reads_warm_little),
+		cmocka_unit_test(what_was_warm_cools),
+		cmocka_unit_test(pinned_pages_are_passed_over),
+		cmocka_unit_test(frames_come_and_go),
+		cmocka_unit_test(coldest_by_heap),
+		cmocka_unit_test(bands_are_powers_of_two),
+		cmocka_unit_test(bands_look_again),
+		cmocka_unit_test(bands_refuse),
+		cmocka_unit_test(cold_bands_fall_together),
+		cmocka_unit_test(bands_jump),
+		cmocka_unit_test(without_temperatures_all_pages_are_cold),
+	};
+
+	return cmocka_run_group_tests_name("tac", tests, NULL, NULL);
+}

@@ -1,0 +1,43 @@
+/*
+ * io.h
+ *	  What a cache reads and writes below itself: its misses, the dirty pages
+ *	  it evicts, and the pages that cease to exist, in order, as events.
+ *
+ * A log holds what one batch of references has caused.
+ */
+#ifndef TIDEPOOL_SIM_IO_H
+#define TIDEPOOL_SIM_IO_H
+
+#include "events.h"
+
+typedef struct io_log
+{
+	uint64_t   *page;
+	uint8_t    *kind;			/* EVENT_READ, EVENT_WRITE, EVENT_FORGET */
+	uint16_t   *flags;
+	uint32_t   *count;			/* of EVENT_FORGET, as in tps_events */
+	size_t		n;
+	size_t		room;
+	uint64_t	position;		/* events in earlier batches */
+} io_log;
+
+io_log	   *io_new(void);
+void		io_free(io_log *io);
+
+/* A new batch, of at most so many events.  False when memory ran out. */
+bool		io_begin(io_log *io, size_t events);
+
+static inline void
+io_add(io_log *io, uint8_t kind, uint64_t page, uint32_t flags, uint32_t count)
+{
+	io->page[io->n] = page;
+	io->kind[io->n] = kind;
+	io->flags[io->n] = (uint16_t) flags;
+	io->count[io->n] = count;
+	io->n++;
+}
+
+/* The batch as columns; valid until the next one. */
+void		io_events(const io_log *io, tps_events *events);
+
+#endif							/* TIDEPOOL_SIM_IO_H */

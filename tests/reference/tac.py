@@ -1,0 +1,153 @@
+"""Temperature-aware caching, from the definition in core/policies/tac.c."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+from reference.base import Model
+from reference.extents import Extents
+
+BANDS = 10
+
+
+class TAC(Model):
+    """A level is the exponent of a temperature as though none had ever been halved."""
+
+    savings = (1.0, 0.01)  # of a pool without a tier
+
+    def init(self) -> None:
+        self.banded = self.params["order"] == 1
+        self.extents: Extents | None = None
+        self.seen: dict[int, tuple[float, int]] = {}  # frame: temperature, as of which epoch
+        self.bands: dict[int, list[int]] = {}  # level: frames, most recent first
+        self.top = 0
+
+    def read(self, page: int) -> None:
+        if self.extents is None:  # the pool's capacity sets what an epoch is
+            aging = max(1, int(self.params["aging"] * self.capacity))
+            self.extents = Extents(
+                int(self.params["extent"]),
+                int(self.params["window"]),
+                int(self.params["sequential_above"]),
+                aging,
+                self.savings,
+            )
+        self.extents.read(page)
+
+    @property
+    def epoch(self) -> int:
+        return 0 if self.extents is None else len(self.extents.recent) // self.extents.aging
+
+    def temperature(self, page: int) -> float:
+        return 0.0 if self.extents is None else self.extents[page]
+
+    # ---- by heap ----
+
+    def aged(self, frame: int) -> float:
+        """The temperature last looked at, as of now."""
+        temperature, epoch = self.seen[frame]
+        return temperature * 2.0 ** (epoch - self.epoch)
+
+    def look(self, frame: int) -> None:
+        self.seen[frame] = (self.temperature(self.page[frame]), self.epoch)
+
+    def heap_choice(self, unusable: Collection[int]) -> int | None:
+        frames = [frame for frame in self.page if frame not in unusable]
+        for _ in range(int(self.params["heap_refresh"])):
+            choice = min(frames, key=lambda f: (self.aged(f), f), default=None)
+            if choice is None or self.temperature(self.page[choice]) <= self.aged(choice):
+                return choice
+            self.look(choice)
+        return min(frames, key=lambda f: (self.aged(f), f), default=None)
+
+    # ---- by bands ----
+
+    def level(self, page: int) -> float:
+        temperature = self.temperature(page)
+        if temperature == 0:
+            return -math.inf
+        return math.frexp(temperature)[1] - 1 + self.epoch
+
+    def band_for(self, page: int) -> int:
+        level = self.level(page)
+        while self.top < level:
+            self.top += 1
+            falls_off = self.bands.pop(self.top - BANDS, [])
+            self.bands[self.lowest] = self.bands.get(self.lowest, []) + falls_off
+        return int(max(level, self.lowest))
+
+    @property
+    def lowest(self) -> int:
+        return self.top - BANDS + 1
+
+    def band_of(self, frame: int) -> int:
+        return next(level for level, frames in self.bands.items() if frame in frames)
+
+    def place(self, frame: int) -> None:
+        level = self.band_for(self.page[frame])
+        self.bands.setdefault(level, []).insert(0, frame)
+
+    def band_choice(self, unusable: Collection[int]) -> int | None:
+        refresh = int(self.params["heap_refresh"])
+        while True:
+            usable = [frame for frame in self.in_bands() if frame not in unusable]
+            if not usable:
+                return None
+            choice = usable[0]
+            if refresh == 0 or self.level(self.page[choice]) <= self.band_of(choice):
+                return choice
+            refresh -= 1
+            self.bands[self.band_of(choice)].remove(choice)
+            self.place(choice)
+
+    def in_bands(self) -> list[int]:
+        """The frames, coldest first."""
+        return [frame for _, frames in sorted(self.bands.items()) for frame in frames[::-1]]
+
+    # ---- the operations ----
+
+    def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
+        choice = self.band_choice(unusable) if self.banded else self.heap_choice(unusable)
+        if choice is None:
+            return None
+        incoming, coldest = self.temperature(page), self.temperature(self.page[choice])
+        admitted = incoming > coldest and incoming >= (1 + self.params["admit_margin"]) * coldest
+        return choice if admitted else None
+
+    def on_admit(self, frame: int, page: int, flags: int) -> None:
+        if self.banded:
+            self.place(frame)
+        else:
+            self.look(frame)
+
+    def on_evict(self, frame: int, flags: int) -> None:
+        self.on_forget(frame)
+
+    def on_forget(self, frame: int) -> None:
+        if self.banded:
+            self.bands[self.band_of(frame)].remove(frame)
+        else:
+            del self.seen[frame]
+
+    # ---- what is shown ----
+
+    def coldest(self) -> list[int]:
+        if self.banded:
+            return self.in_bands()
+
+        def exponent(frame: int) -> float:
+            temperature = self.aged(frame)
+            if temperature == 0:
+                return -math.inf
+            return min(max(math.frexp(temperature)[1] - 1, -20), 39)
+
+        return sorted([frame for frame in self.members if frame in self.page], key=exponent)
+
+    def state(self) -> dict[str, list[str] | str]:
+        cached = [frame for frame in self.members if frame in self.page and not self.banded]
+        lists = {"cached": [self.show(frame) for frame in cached]}
+        for i in range(BANDS):
+            frames = [f for level, band in self.bands.items() if level % BANDS == i for f in band]
+            lists[f"b{i}"] = [self.show(frame) for frame in frames]
+        return lists

@@ -1,0 +1,253 @@
+"""Tiers on an SSD against naive ones, and what must hold of them."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference.extents import Extents
+from simulation import naive, naive_ssd
+from simulation.generated import Event, EventTrace, PageTrace, phases, traces, zipf
+from tidepool import TidepoolError, parse_policy, policies
+from tidepool.simulation import (
+    Cell,
+    Device,
+    Options,
+    Ssd,
+    SsdResult,
+    parse_device,
+    parse_ssd_policy,
+    simulate,
+)
+from tidepool.simulation.ssd import NO_SSD, OPT, Tier
+from tidepool.traces import Kind, Trace
+
+DISK = Device("disk", 101.3, 9.1, 83.5, 7.9)
+SSD = Device("ssd", 2.0, 0.5, 31.0, 11.0)
+SLOW_SSD = Device("slow", 12.0, 0.5, 400.0, 11.0)
+
+# small extents, so that few pages have several, and few reads to an epoch
+TAC = "tac:extent=4,window=6,sequential_above=1,aging=3"
+EXTENTS = {TAC: (4, 6, 1, 3), f"{TAC},order=bands": (4, 6, 1, 3)}
+SPECS = [TAC, f"{TAC},order=bands", "tac", "lru", "clock", "arc", "none", "opt", "opt:by=time"]
+
+
+def run(trace: Trace, memory: str, frames: int, ssd: Ssd, **options: Any) -> SsdResult:
+    cell = Cell(parse_policy(memory), frames, 0, ssd)
+    result = simulate([(trace, [cell])], Options(**options), workers=1)[0].ssd
+    assert result is not None
+    return result
+
+
+def counts_of(result: SsdResult, reads: int, hits: int) -> tuple[Any, ...]:
+    assert (result.reads, result.hits) == (reads, hits)
+    return (
+        result.disk_random_reads,
+        result.disk_sequential_reads,
+        result.misjudged,
+        result.refused,
+        result.disk_writes,
+        result.ssd_writes,
+        result.dropped,
+        result.flushed,
+        *(pytest.approx(1e6 * time) for time in result.times),
+    )
+
+
+def naive_tier(ssd: Ssd, stream: list[naive_ssd.IO]) -> naive_ssd.Tier:
+    text = str(ssd.spec)
+    savings = (
+        max(0.0, ssd.disk.random_read - ssd.device.random_read),
+        max(0.0, ssd.disk.sequential_read - ssd.device.random_read),
+    )
+    pages, window, above, aging = EXTENTS.get(text, (32, 20, 2, 10))
+    extents = Extents(pages, window, above, max(1, aging * ssd.frames), savings)
+    common = (extents, ssd.frames, ssd.disk, ssd.device, ssd.write_back, ssd.write_buffer)
+    if ssd.spec.policy == OPT:
+        by_time = text == "opt:by=time"
+        return naive_ssd.Optimal(None, *common, by_time=by_time, stream=stream)
+    if ssd.spec.policy == NO_SSD:
+        return naive_ssd.Tier(None, *common)
+    return naive_ssd.Tier(naive_ssd.Frames(ssd.spec, ssd.frames, savings), *common)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@given(
+    trace=traces(),
+    memory=st.sampled_from(["lru", "clock"]),
+    frames=st.integers(1, 4),
+    ssd_frames=st.integers(1, 8),
+    device=st.sampled_from([SSD, SLOW_SSD]),
+    write_back=st.booleans(),
+    write_buffer=st.integers(0, 3),
+    warmup=st.sampled_from([0, 0, 7, 30]),
+)
+def test_tier_counts_as_the_naive_one(
+    spec: str,
+    trace: EventTrace,
+    memory: str,
+    frames: int,
+    ssd_frames: int,
+    device: Device,
+    write_back: bool,
+    write_buffer: int,
+    warmup: int,
+) -> None:
+    back = write_back and not spec.startswith("opt")
+    ssd = Ssd(parse_ssd_policy(spec), ssd_frames, DISK, device, back, write_buffer)
+    cache = {"lru": naive.LRU, "clock": naive.Clock}[memory](frames)
+    stream = list(naive_ssd.reads_and_writes(cache, trace.events))
+    references = sum(event.is_reference for event in trace.events)
+    if references <= warmup:
+        return
+    theirs = naive_tier(ssd, [io for _, io in stream])
+    counting = warmup == 0
+    for before, io in stream:
+        if not counting and before >= warmup:
+            theirs.restart()
+            counting = True
+        theirs.feed(io, sorted({event.page for event in trace.events}))
+    if not counting:
+        theirs.restart()
+    counts = theirs.counts
+    ours = run(trace, memory, frames, ssd, warmup=warmup)
+    reads = counts.random_reads + counts.sequential_reads
+    hits = counts.random_hits + counts.sequential_hits
+    assert counts_of(ours, reads, hits) == (
+        counts.random_reads - counts.random_hits,
+        counts.sequential_reads - counts.sequential_hits,
+        counts.misjudged,
+        counts.refused,
+        counts.random_writes + counts.sequential_writes,
+        counts.ssd_writes,
+        counts.dropped,
+        counts.flushed,
+        *astuple(counts)[-4:],
+    )
+
+
+@given(trace=traces(), frames=st.integers(1, 4))
+def test_opt_in_memory_reads_what_it_misses_and_writes_what_it_evicts(
+    trace: EventTrace, frames: int
+) -> None:
+    cell = Cell(parse_policy("opt"), frames, 0, Ssd(parse_ssd_policy("lru"), 3))
+    result = simulate([(trace, [cell])], workers=1)[0]
+    assert result.ssd is not None
+    assert (result.ssd.reads, result.ssd.disk_writes) == (result.misses, result.write_backs)
+
+
+@pytest.mark.parametrize("policy", [policy.name for policy in policies()])
+def test_every_policy_serves_on_the_ssd(policy: str) -> None:
+    trace = phases(2000, 20000)
+    ssd = Ssd(parse_ssd_policy(policy), 400)
+    tier = run(trace, "lru", 50, ssd)
+    none = run(trace, "lru", 50, Ssd(parse_ssd_policy("none"), 1))
+    assert 0 < tier.hits < tier.reads == none.reads
+    assert tier.read_time < none.read_time == none.time
+    assert none.hits == none.ssd_writes == 0
+
+
+def test_opt_reads_least_from_the_disk() -> None:
+    trace = zipf(1000, 20000, skew=0.7)
+    opt = run(trace, "lru", 50, Ssd(parse_ssd_policy("opt"), 200))
+    for policy in ("lru", "arc", "tac", "lirs", "opt:by=time"):
+        assert opt.hits >= run(trace, "lru", 50, Ssd(parse_ssd_policy(policy), 200)).hits
+
+
+def test_opt_by_time_spares_random_reads() -> None:
+    """A loop that would fill the SSD with pages that save little, and a few that save much."""
+    pages = []
+    for lap in range(30):
+        pages += range(lap % 2 * 7, 3000)
+        pages += [10**6 + 10**4 * ((7 * lap + i) % 20) for i in range(10)]
+    trace = PageTrace(pages)
+    by_misses, by_time = (
+        run(trace, "lru", 5, Ssd(parse_ssd_policy(spec), 20, device=parse_device("network:20,1")))
+        for spec in ("opt", "opt:by=time")
+    )
+    assert by_misses.hits > by_time.hits
+    assert by_time.disk_random_reads < by_misses.disk_random_reads / 2
+    assert by_time.read_time < 0.7 * by_misses.read_time
+
+
+def test_cells_that_share_a_memory_do_not_disturb_each_other() -> None:
+    trace = phases(2000, 20000)
+    ssds = [Ssd(parse_ssd_policy(spec), 300) for spec in ("lru", "tac", "opt", "none")]
+    cells = [Cell(parse_policy("clock"), frames, 0, ssd) for frames in (50, 90) for ssd in ssds]
+    together = simulate([(trace, cells)], Options(warmup=1000), workers=2)
+    for cell, result in zip(cells, together, strict=True):
+        assert cell.ssd is not None
+        assert result.ssd == run(trace, "clock", cell.frames, cell.ssd, warmup=1000)
+        assert result.misses == result.ssd.reads  # type: ignore[union-attr]
+
+
+def test_invariants_hold_through_drops_and_flushes() -> None:
+    events = [
+        Event(page % 997, Kind.WRITE if i % 3 == 0 else Kind.READ)
+        for i, page in enumerate(int(p) for p in phases(997, 8000).pages)
+    ]
+    for i in range(0, len(events), 500):
+        events.insert(i, Event(i % 900, Kind.FORGET, count=i % 7))
+    stream = naive_ssd.reads_and_writes(naive.LRU(20), events)
+    parts = [io for _, io in stream]
+    for write_back in (False, True):
+        ssd = Ssd(parse_ssd_policy("tac"), 100, DISK, SLOW_SSD, write_back, 3)
+        tier = Tier(ssd)
+        for begin in range(0, len(parts), 100):
+            chunk = parts[begin : begin + 100]
+            _feed(tier, begin, chunk)
+            assert tier.check() == []
+        result = tier.result()
+        assert result.flushed > 0 if write_back else result.dropped > 0
+
+
+def _feed(tier: Tier, position: int, stream: list[naive_ssd.IO]) -> None:
+    import numpy as np
+
+    from tidepool.simulation.events import Events
+    from tidepool.traces import Chunk
+
+    chunk = Chunk(
+        page=np.array([io.page for io in stream], np.uint64),
+        kind=np.array([io.kind for io in stream], np.uint8),
+        flags=np.array([io.flags for io in stream], np.uint16),
+        count=np.array([io.count for io in stream], np.uint32),
+    )
+    tier.feed(Events(chunk, position).pointer)
+
+
+def test_bytes_written() -> None:
+    result = run(zipf(300, 3000), "lru", 10, Ssd(parse_ssd_policy("lru"), 50, write_buffer=0))
+    assert result.ssd_writes == result.reads - result.hits
+    assert result.written_per_tb == pytest.approx(1e12 * result.ssd_writes / result.reads)
+    record = result.to_json()
+    assert record["bytes_written"] == 8192 * result.ssd_writes
+    assert record["time"] == pytest.approx(sum(result.times), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hdd2", "network:", "network:1", "network:1,2,3", "network:0,1", "network:1,x"]
+)
+def test_devices_that_are_none(text: str) -> None:
+    with pytest.raises(TidepoolError):
+        parse_device(text)
+
+
+def test_devices() -> None:
+    assert parse_device("network:500,20") == Device("network:500,20", 500, 20, 500, 20)
+    assert parse_device("network:5,.2,7,3") == Device("network:5,.2,7,3", 5, 0.2, 7, 3)
+    hdd, ssd, nvme = (parse_device(name) for name in ("hdd", "sata-ssd", "nvme"))
+    assert hdd.random_read > 100 * ssd.random_read > 100 * nvme.random_read
+    assert hdd.random_read > 100 * hdd.sequential_read
+
+
+def test_what_does_not_go_together() -> None:
+    with pytest.raises(TidepoolError, match="writes through"):
+        Ssd(parse_ssd_policy("opt"), 10, write_back=True)
+    ssd = Ssd(parse_ssd_policy("tac"), 10)
+    with pytest.raises(TidepoolError, match="one size"):
+        run(zipf(100, 1000), "lru", 10, ssd, resize=((5, 20),))
