@@ -8,17 +8,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tidepool.traces.generators.base import (
-    GeneratedTrace,
-    length_parameter,
-    parameter,
-    seed_parameter,
-)
+from tidepool.traces.generators.base import GeneratedTrace, length_parameter
 from tidepool.traces.generators.draws import Integers, Random, ZipfRanks, below, choose, sources
-from tidepool.traces.generators.scans import GROUP, TableScan
 from tidepool.traces.generators.storage import Btree, Heap, Pages, entries_per_page, rows_per_page
-from tidepool.traces.generators.streams import cut, interleave
 from tidepool.traces.model import Chunk, Flag
+from tidepool.traces.parameters import parameter, seed_parameter
+from tidepool.traces.scans import GROUP, PlannedScan
+from tidepool.traces.streams import cut, interleave
 
 NAMES = (
     *("lineitem", "orders", "customer", "part", "partsupp"),
@@ -121,7 +117,7 @@ class _Queries:
                 )
                 query += 1
                 yield from scan.events()
-                start += scan.duration
+                start = scan.end
             pages = self._looked_up(rng, kind, first, last)
             if len(pages):
                 step = 1e6 / self.trace.rate
@@ -136,16 +132,17 @@ class _Queries:
 
     def _scan(
         self, table: _Table, first: int, last: int, start: float, backend: int, number: int
-    ) -> TableScan:
+    ) -> PlannedScan:
         """Scan a table's rows of these days, from the beginning of a block group on."""
         begin, end = (day * table.rows // DAYS // table.heap.per_page for day in (first, last + 1))
         begin -= begin % GROUP
-        return TableScan(
+        return PlannedScan(
             scan=number,
             backend=backend,
             relation=table.heap.relation,
             first=begin,
-            blocks=max(1, end - begin),
+            count=max(1, end - begin),
+            size=-(-table.rows // table.heap.per_page),
             start=start,
             speed=self.trace.speed,
         )
