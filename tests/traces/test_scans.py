@@ -76,18 +76,10 @@ def events_of(scan: PlannedScan) -> list[tuple[Any, ...]]:
         flags = scan.through | (Flag.BACKWARD if announced and scan.backward else 0)
         time = int(scan.start + moment * (1e6 / scan.speed))
         what = (scan.count, scan.size, scan.low, np.float32(scan.speed))
+        what = what if announced else (0, 0, 0, 0.0)
         page = page_number(scan.relation, block)
         bitmap = scan.bitmap if announced else None
-        return (
-            page,
-            kind,
-            flags,
-            time,
-            scan.backend,
-            scan.scan,
-            *(what if announced else (0, 0, 0, 0.0)),
-            bitmap,
-        )
+        return (page, kind, flags, time, scan.backend, scan.scan, *what, bitmap)
 
     blocks = blocks_of(scan)
     return [

@@ -26,10 +26,10 @@ class PlannedScan:
     """A scan of ``count`` of ``size`` blocks of a relation, those from ``low`` on.
 
     It reads from ``first`` on, upwards or ``backward``, and wraps at their
-    ends, which are the relation's for most scans.  With a ``bitmap`` (a bit for each block group, least
-    significant bit first) it reads the block groups set in it and does not
-    wrap; use ``bitmap_scan`` to make one.  ``through`` is the flag that its
-    events carry: SEQUENTIAL, BITMAP or INDEX.
+    ends, which are the relation's for most scans.  With a ``bitmap`` (a bit
+    for each block group, least significant bit first) it reads the block
+    groups set in it and does not wrap; use ``bitmap_scan`` to make one.
+    ``through`` is the flag that its events carry: SEQUENTIAL, BITMAP or INDEX.
 
     Raises TraceError if there are not so many blocks.
     """
