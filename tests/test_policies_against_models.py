@@ -26,6 +26,7 @@ from tidepool._sim import lib
 
 CAPACITY = 16
 PAGES = 25  # at most
+OFFSETS = [0, 1, 64, 127]  # of pages in a block group
 
 # Parameters beside the defaults that the models are run with.
 VARIANTS: dict[str, list[str]] = {
@@ -54,11 +55,16 @@ VARIANTS: dict[str, list[str]] = {
     "lru_k": ["k=1", "k=3", "crp=3", "k=2,crp=2,history=0.5", "k=3,crp=1,history=2", "history=0"],
     "lirs": ["hir=0.3,ghosts=1", "hir=0.1,ghosts=0.5", "ghosts=0"],
     "pbm": [
-        "remember=0",
-        "samples=2,victims=3,remember=2",
+        "remember=0,neighbours=off,habits=off",
+        "samples=2,victims=3,remember=2,neighbours=off",
         "samples=1,victims=4,remember=0,lru_fallback=off",
-        "samples=3,remember=16,frequency=on",
+        "samples=3,remember=16,frequency=on,habits=off",
         "frequency=off,index_scans=off,samples=4,remember=2",
+    ],
+    "pbm_pq": [
+        "bucket=0.01,buckets_per_group=2,groups=5,victims=1,corrections=2",
+        "bucket=0.001,buckets_per_group=1,groups=12,victims=3,corrections=1",
+        "bucket=0.1,buckets_per_group=5,groups=1,victims=2",
     ],
     "lirs2": ["hir=0.3,ghosts=1", "hir=0.5,ghosts=4"],
 }
@@ -72,6 +78,8 @@ SPECS = [
 Operation = tuple[Any, ...]  # the name of a method of Pair, and its arguments
 
 FLAGS = [0, 0, 0, WRITE, CORRELATED, VACUUM, WRITE | CORRELATED, WRITE | VACUUM]
+SPEEDS = [0, 1e5, 1e6, 1e7, 3e5]  # of scans, by kind, blocks per second
+RELATION_BLOCKS = 896
 WAITS = [1, 3, 10, 100, 10**5]
 
 
@@ -103,9 +111,10 @@ class Pair:
         return page if self.pool.find(page) is None else None
 
     def number(self, page: int) -> int:
-        """The number of a page: they are of two relations."""
+        """The number of a page: they are of two relations, in several block groups."""
         page %= self.pages
-        return page if page % 3 else 1 << 34 | page
+        block = page // len(OFFSETS) * 128 + OFFSETS[page % len(OFFSETS)]
+        return block if page % 3 else 1 << 34 | block
 
     def victim(self, page: int, flags: int) -> int | None:
         unusable = self.pinned | {frame for frame, _, _ in self.misses}
@@ -240,11 +249,16 @@ class Pair:
 
     def begin_scan(self, first: int, count: int, kind: int) -> None:
         """Of either relation, in either direction, wrapping; or with a bitmap."""
-        ranges = [(first, count)] if kind == 4 else None
-        first = first % PAGES | (kind & 1) << 34
+        first = self.number(first)
+        ranges = [(first & 0xFFFFFFFF, count)] if kind == 4 else None
         self.handles.append(
             self.scans.begin(
-                first, count, PAGES, backward=bool(kind & 2), ranges=ranges, speed=5e5 / (1 + kind)
+                first,
+                count,
+                RELATION_BLOCKS,
+                backward=bool(kind & 2),
+                ranges=ranges,
+                speed=SPEEDS[kind],
             )
         )
 
@@ -258,7 +272,7 @@ class Pair:
     def advance(self, page: int) -> None:
         """The scan comes to a page, or near a tuple that is marked."""
         for handle in self.handles[-4:]:
-            self.scans.advance(handle, page)
+            self.scans.advance(handle, self.number(page))
             for tuple_ in range(page, page + 20):
                 self.scans.tuple(handle, tuple_)
         assert self.scans.check() == []
@@ -309,13 +323,16 @@ WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
     "join": (12, lambda r: (r.randrange(CAPACITY), r.randint(1, 4))),
     "leave": (6, lambda r: (r.randint(1, 4),)),
     "move": (1, lambda r: ()),
-    "begin_scan": (3, lambda r: (r.randrange(PAGES), r.randint(1, PAGES), r.randrange(5))),
+    "begin_scan": (
+        12,
+        lambda r: (r.randrange(PAGES), r.randint(1, RELATION_BLOCKS), r.randrange(5)),
+    ),
     "begin_index_scan": (3, lambda r: (r.randrange(2),)),
     "through": (12, lambda r: (r.randrange(-4, 1),)),
     "advance": (12, lambda r: (r.randrange(PAGES),)),
     "end_scan": (2, lambda r: (r.randrange(-4, 0),)),
 }
-CALM = ["reference", "scan", "wait"]
+CALM = ["reference", "scan", "wait", "begin_scan", "through", "advance", "end_scan"]
 
 
 def walk(random: Random, names: list[str], length: int) -> list[Operation]:
@@ -358,7 +375,7 @@ operation = st.one_of(
     st.tuples(st.just("join"), st.integers(0, CAPACITY - 1), st.integers(1, 4)),
     st.tuples(st.just("leave"), st.integers(1, 4)),
     st.tuples(st.just("move")),
-    st.tuples(st.just("begin_scan"), pages, st.integers(1, PAGES), st.integers(0, 4)),
+    st.tuples(st.just("begin_scan"), pages, st.integers(1, RELATION_BLOCKS), st.integers(0, 4)),
     st.tuples(st.just("begin_index_scan"), st.integers(0, 1)),
     st.tuples(st.just("through"), st.integers(-4, 0)),
     st.tuples(st.just("advance"), pages),

@@ -30,6 +30,7 @@
 	X(tp_policy_keep) \
 	X(tp_policy_recycle) \
 	X(tp_policy_jam) \
-	X(tp_policy_pbm)
+	X(tp_policy_pbm) \
+	X(tp_policy_pbm_pq)
 
 #endif							/* TIDEPOOL_POLICIES_H */

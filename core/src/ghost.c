@@ -41,17 +41,24 @@ unlink_ghost(const tp_pool *pool, uint32_t slot)
 	l->count--;
 }
 
-/* ---- hash chains ---- */
+/* ---- as entries of the hash table ---- */
 
-/* The index that points at slot in its chain. */
+static uint64_t
+key_of(const tp_pool *pool, uint32_t slot)
+{
+	return pool->ghosts[slot].key;
+}
+
+static uint32_t *
+link_of(const tp_pool *pool, uint32_t slot)
+{
+	return &pool->ghosts[slot].chain;
+}
+
 static uint32_t *
 pointer_to(const tp_pool *pool, uint32_t slot)
 {
-	uint32_t   *p = tp_ghost_chain_of(pool, pool->ghosts[slot].key);
-
-	while (*p != slot)
-		p = &pool->ghosts[*p].chain;
-	return p;
+	return tp_hash_pointer_to(pool, slot, key_of, link_of);
 }
 
 uint32_t
@@ -60,15 +67,12 @@ tp_ghost_push(const tp_pool *pool, unsigned list, uint32_t frame)
 	tp_node    *node = &pool->nodes[frame];
 	uint32_t	slot = tp_ghost_list_of(pool, TP_FREE)->head;
 	tp_ghost   *ghost = &pool->ghosts[slot];
-	uint32_t   *bucket;
 
 	unlink_ghost(pool, slot);
 	ghost->key = tp_page_key(tp_page_make(node->relation, node->block));
 	ghost->small[0] = ghost->small[1] = ghost->small[2] = 0;
 	ghost->value = 0;
-	bucket = tp_ghost_chain_of(pool, ghost->key);
-	ghost->chain = *bucket;
-	*bucket = slot;
+	tp_hash_insert(pool, slot, key_of, link_of);
 	link_head(pool, list, slot);
 	pool->header->ghost_count++;
 	node->origin = (uint8_t) list;
@@ -99,52 +103,6 @@ slot_appears(const tp_pool *pool, uint32_t slot)
 	link_head(pool, TP_FREE, slot);
 }
 
-/* The last bucket has just come into being: split the one it was part of. */
-static void
-split_bucket(const tp_pool *pool)
-{
-	uint32_t	n = pool->header->frames;
-	uint32_t	added = n - 1;
-	uint32_t   *new_bucket = &pool->buckets[pool->members[added]];
-	uint32_t   *p;
-
-	*new_bucket = TP_NONE;
-	if (added == 0)
-		return;
-	p = &pool->buckets[pool->members[added & ~(UINT32_C(1) <<
-											   (31 - __builtin_clz(added)))]];
-	while (*p != TP_NONE)
-	{
-		uint32_t	slot = *p;
-
-		if (tp_ghost_bucket(pool->ghosts[slot].key, n) == added)
-		{
-			*p = pool->ghosts[slot].chain;
-			pool->ghosts[slot].chain = *new_bucket;
-			*new_bucket = slot;
-		}
-		else
-			p = &pool->ghosts[slot].chain;
-	}
-}
-
-/* The last bucket is about to go: append it to the one it was split from. */
-static void
-merge_bucket(const tp_pool *pool)
-{
-	uint32_t	last = pool->header->frames - 1;
-	uint32_t	chain = pool->buckets[pool->members[last]];
-	uint32_t   *p;
-
-	if (last == 0 || chain == TP_NONE)
-		return;
-	p = &pool->buckets[pool->members[last & ~(UINT32_C(1) <<
-											  (31 - __builtin_clz(last)))]];
-	while (*p != TP_NONE)
-		p = &pool->ghosts[*p].chain;
-	*p = chain;
-}
-
 /*
  * Contract: the frame is already the last of members and counted in frames.
  */
@@ -155,7 +113,7 @@ tp_ghosts_join(const tp_pool *pool, uint32_t frame)
 
 	if (per_frame == 0)
 		return;
-	split_bucket(pool);
+	tp_hash_join(pool, key_of, link_of);
 	for (uint32_t k = 0; k < per_frame; k++)
 		slot_appears(pool, frame * per_frame + k);
 }
@@ -182,22 +140,15 @@ relocate(const tp_pool *pool, uint32_t from, uint32_t to)
 }
 
 /*
- * Contract: the frame is still in members and counted in frames; the caller
- * swaps the last member into its place afterwards.  At most
- * (frames - 1) * ghosts_per_frame + 1 ghosts remain in use.
+ * Contract: the frame is still in members and counted in frames.  At most
+ * (frames - 1) * ghosts_per_frame + 1 ghosts are in use.
  */
 void
-tp_ghosts_leave(const tp_pool *pool, uint32_t frame)
+tp_ghosts_move_out(const tp_pool *pool, uint32_t frame)
 {
 	uint32_t	per_frame = pool->ghosts_per_frame;
 	uint32_t	first = frame * per_frame;
-	uint32_t	slot = pool->nodes[frame].slot;
-	uint32_t	last = pool->header->frames - 1;
 
-	if (per_frame == 0)
-		return;
-
-	/* the ghosts that live in the frame's slots move out ... */
 	for (uint32_t k = 0; k < per_frame; k++)
 		if (pool->ghosts[first + k].list == TP_FREE)
 			unlink_ghost(pool, first + k);
@@ -207,11 +158,16 @@ tp_ghosts_leave(const tp_pool *pool, uint32_t frame)
 			relocate(pool, first + k, tp_ghost_list_of(pool, TP_FREE)->head);
 			unlink_ghost(pool, first + k);
 		}
+}
 
-	/* ... and there is one bucket less */
-	merge_bucket(pool);
-	if (slot != last)
-		pool->buckets[pool->members[last]] = pool->buckets[frame];
+/*
+ * Contract: the frame is no longer in members nor counted in frames.
+ */
+void
+tp_ghosts_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
+{
+	if (pool->ghosts_per_frame > 0)
+		tp_hash_leave(pool, frame, slot, link_of);
 }
 
 /* ---- verification ---- */
@@ -265,8 +221,8 @@ tp_ghosts_check(const tp_pool *pool, tp_report report, void *arg)
 		for (uint32_t slot = pool->buckets[pool->members[i]];
 			 slot != TP_NONE && hashed > 0; slot = pool->ghosts[slot].chain)
 		{
-			bad += tp_expect(tp_ghost_bucket(pool->ghosts[slot].key,
-											 header->frames) == i,
+			bad += tp_expect(tp_hash_bucket(pool->ghosts[slot].key,
+											header->frames) == i,
 							 "ghost in the wrong bucket", slot, report, arg);
 			bad += tp_expect(pool->ghosts[slot].list != TP_FREE,
 							 "free ghost in a bucket", slot, report, arg);

@@ -78,11 +78,12 @@ tp_leave(const tp_pool *pool, uint32_t frame)
 	if (pool->policy->trim_ghosts != NULL)
 		pool->policy->trim_ghosts(pool, last == 0 ? 0 :
 								  last * pool->ghosts_per_frame + 1);
-	tp_ghosts_leave(pool, frame);
+	tp_ghosts_move_out(pool, frame);
 	pool->members[slot] = moved;
 	pool->nodes[moved].slot = slot;
 	node->slot = TP_NONE;
 	header->frames = last;
+	tp_ghosts_leave(pool, frame, slot);
 	if (pool->policy->leave != NULL)
 		pool->policy->leave(pool, frame, slot);
 }

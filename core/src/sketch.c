@@ -24,7 +24,7 @@ group_count(const tp_pool *pool)
 static uint32_t
 group_of(const tp_pool *pool, uint64_t key)
 {
-	return tp_ghost_bucket(key, group_count(pool)) * TP_SKETCH_GROUP;
+	return tp_hash_bucket(key, group_count(pool)) * TP_SKETCH_GROUP;
 }
 
 /* The key's counter in cell number r of its group. */

@@ -12,7 +12,7 @@ static void
 set_params(fixture *f, const tp_policy *policy, const char *text)
 {
 	tp_policy_defaults(policy, f->params);
-	while (text !=NULL && *text !='\0')
+	while (text != NULL && *text != '\0')
 	{
 		char		name[32];
 		double		value;
@@ -25,10 +25,10 @@ set_params(fixture *f, const tp_policy *policy, const char *text)
 		if (index < 0)
 			fail_msg("%s has no parameter \"%s\"", policy->name, name);
 		f->params[index] = value;
-		text	  +=length;
+		text += length;
 
 		if (*text == ',')
-			text	  ++;
+			text++;
 	}
 	assert_null(tp_policy_check_params(policy, f->params));
 }
@@ -66,6 +66,7 @@ report(void *arg, const char *violation, uint32_t index)
 static void
 move(fixture *f)
 {
+	const tp_pool before = f->pool;
 	size_t		size = tp_block_size(f->pool.policy, f->params,
 									 FIXTURE_CAPACITY);
 	void	   *block = malloc(size);
@@ -75,7 +76,9 @@ move(fixture *f)
 	memset(f->block, 0xa5, size);
 	free(f->block);
 	f->block = block;
-	f->pool = tp_block_pool(f->pool.policy, f->params, FIXTURE_CAPACITY, block);
+	f->pool = tp_block_pool(before.policy, f->params, FIXTURE_CAPACITY, block);
+	f->pool.scans = before.scans;
+	f->pool.trails = before.trails;
 }
 
 static uint32_t
@@ -166,16 +169,16 @@ read_page(const char *text, tp_page *page)
 static const char *
 step(fixture *f, const char *text)
 {
-	tp_access	access = {.now = ++f->now};
+	tp_access	access = {.now = ++f->now, .scan = f->scan};
 	tp_page		page;
 	char		verb = *text;
 
 	if (verb == '+' || verb == '/')
 	{
 		verb == '+' ? join(f) : leave(f);
-		return text +1;
+		return text + 1;
 	}
-	text = read_page(strchr("-!?", verb) ? text +1 : text, &page);
+	text = read_page(strchr("-!?", verb) ? text + 1 : text, &page);
 
 	if (verb == '-')
 		tp_forget(&f->pool, find(f, page));
@@ -183,7 +186,7 @@ step(fixture *f, const char *text)
 		f->pinned[find(f, page)] = verb == '!';
 	else
 	{
-		for (; *text !='\0' && *text !=' '; text ++)
+		for (; *text != '\0' && *text != ' '; text++)
 			access.flags |= *text == 'w' ? TP_WRITE :
 				*text == 'c' ? TP_CORRELATED : TP_VACUUM;
 		reference(f, page, &access);
@@ -194,11 +197,11 @@ step(fixture *f, const char *text)
 void
 fixture_run(fixture *f, const char *text)
 {
-	while (*text !='\0')
+	while (*text != '\0')
 	{
 		if (*text == ' ')
 		{
-			text	  ++;
+			text++;
 
 			continue;
 		}
@@ -212,7 +215,7 @@ fixture_run(fixture *f, const char *text)
 void
 fixture_expect(fixture *f, const char *state)
 {
-	char text[	4096];
+	char		text[4096];
 
 	tp_describe(&f->pool, text, sizeof(text));
 	assert_string_equal(text, state);
@@ -221,12 +224,12 @@ fixture_expect(fixture *f, const char *state)
 void
 fixture_expect_coldest(fixture *f, const char *blocks)
 {
-	char text[	1024] = "";
+	char		text[1024] = "";
 	tp_cursor	cursor = {0};
 	uint32_t	frame;
 
 	while ((frame = tp_coldest(&f->pool, &cursor)) != TP_NONE)
-		sprintf(text +strlen(text), "%s%u", *text ? " " : "",
+		sprintf(text + strlen(text), "%s%u", *text ? " " : "",
 				f->pool.nodes[frame].block);
 	assert_string_equal(text, blocks);
 }

@@ -28,6 +28,7 @@ typedef struct fixture
 	bool		pinned[FIXTURE_CAPACITY];
 	double		params[TP_MAX_PARAMS];
 	uint64_t	now;
+	uint64_t	scan;			/* handle that references are made through */
 	unsigned	hits;
 	unsigned	misses;
 	unsigned	refused;		/* misses for which there was no victim */

@@ -253,7 +253,7 @@ key_of(uint32_t block)
 static uint32_t
 block_in_group(uint32_t group, uint32_t from)
 {
-	while (tp_ghost_bucket(key_of(from), 2) != group)
+	while (tp_hash_bucket(key_of(from), 2) != group)
 		from++;
 	return from;
 }

@@ -84,6 +84,10 @@ class Scans:
         """Microseconds until a scan reads the page; infinite if none will."""
         return float(lib.tps_scans_next_access(self.handle, page, self.now))
 
+    def expected_access(self, page: int) -> float:
+        """The same with scans in mind that have not begun, as habits foretell them."""
+        return float(lib.tps_scans_expected_access(self.handle, page, self.now))
+
     def begin_index_scan(self, index: int, owner: int = 0) -> int:
         """Begin an index scan, which others may trail, and return its handle."""
         return int(lib.tps_trail_begin(self.handle, index, owner, self.now))

@@ -124,6 +124,12 @@ tps_scans_next_access(const tps_scans *scans, uint64_t page, uint64_t now)
 	return tp_scan_next_access(&scans->view, cache_page(page), now);
 }
 
+double
+tps_scans_expected_access(const tps_scans *scans, uint64_t page, uint64_t now)
+{
+	return tp_scan_expected_access(&scans->view, cache_page(page), 0, now);
+}
+
 uint64_t
 tps_trail_begin(tps_scans *scans, uint64_t index, uint32_t owner, uint64_t now)
 {

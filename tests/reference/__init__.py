@@ -21,6 +21,7 @@ from reference.mq import MQ
 from reference.mru import MRU
 from reference.osic import OSIC
 from reference.pbm import PBM
+from reference.pbm_pq import PbmPq
 from reference.random import Random
 from reference.recycle_jam import Jam, Recycle
 from reference.s3fifo import S3FIFO
@@ -53,4 +54,5 @@ MODELS: dict[str, type[Model]] = {
     "recycle": Recycle,
     "jam": Jam,
     "pbm": PBM,
+    "pbm_pq": PbmPq,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from math import inf
 
 from tidepool.scans import Scans
 
@@ -69,6 +70,15 @@ class Model:
 
     def init(self) -> None:
         """Set up the policy's own lists."""
+
+    # ---- running scans ----
+
+    def next_access(self, page: int) -> float:
+        """In how many microseconds a scan will read the page."""
+        if self.scans is None:
+            return inf
+        self.scans.now = self.now
+        return self.scans.next_access(page)
 
     # ---- randomness, as core/include/tidepool/random.h ----
 

@@ -36,8 +36,50 @@ class History:
         return self.since + self.idle(now)
 
 
+@dataclass
+class Candidate:
+    frame: int
+    wait: float
+    last: int
+    stale: bool
+
+
+class Chain:
+    """Frames in the order in which scans loaded them: each with those before and behind."""
+
+    def __init__(self) -> None:
+        self.beside: dict[int, list[int | None]] = {}
+        self.newest: dict[int, int | None] = {}  # by scan % 16
+
+    def link(self, before: int | None, behind: int | None) -> None:
+        if before is not None:
+            self.beside[before][1] = behind
+        if behind is not None:
+            self.beside[behind][0] = before
+
+    def add(self, frame: int, scan: int) -> None:
+        """Behind the last one that the scan loaded; alone, if it was none."""
+        before = self.newest.get(scan % 16) if scan else None
+        behind = None if before is None else self.beside[before][1]
+        self.beside[frame] = [None, None]
+        self.link(before, frame)
+        self.link(frame, behind)
+        if scan:
+            self.newest[scan % 16] = frame
+
+    def remove(self, frame: int) -> None:
+        before, behind = self.beside.pop(frame)
+        self.link(before, behind)
+        for place, newest in self.newest.items():
+            if newest == frame:
+                self.newest[place] = before
+
+
 class PBM(Model):
     def init(self) -> None:
+        self.chain = Chain()
+        self.neighbours: list[tuple[int, int]] = []  # of the last victim, as in list
+        self.expected: dict[int, float] = {}  # of the frames in list
         self.history: dict[int, History] = {}
         self.version: dict[int, int] = {}  # of a frame: how often its page changed
         self.list: list[tuple[int, int]] = []  # frames, and their versions
@@ -61,7 +103,8 @@ class PBM(Model):
         history = self.history[frame]
         if self.scans is not None:
             self.scans.now = now
-            waits.append(self.scans.next_access(self.page[frame]))
+            ask = self.scans.expected_access if self.value("habits") else self.scans.next_access
+            waits.append(ask(self.page[frame]))
         if self.scans is not None and self.value("index_scans") and history.trail:
             delay = self.scans.delay(history.trail)
             expected = delay - history.age(now)
@@ -71,10 +114,15 @@ class PBM(Model):
             waits.append(max(history.interval, history.age(now)))
         return min(waits)
 
-    def distance(self, frame: int) -> tuple[float, ...]:
-        """To sort by, the furthest first."""
-        wait = -self.estimate(frame, self.now)
-        return (wait, self.history[frame].last) if self.value("lru_fallback") else (wait,)
+    def put(self, ranked: list[Candidate], new: Candidate) -> None:
+        """Behind the last that is as far or further; at most so many remain."""
+        place = 0
+        for i, old in enumerate(ranked):
+            later = self.value("lru_fallback") and old.last > new.last
+            if old.wait > new.wait or (old.wait == new.wait and not later):
+                place = i + 1
+        ranked.insert(place, new)
+        del ranked[self.value("victims") + self.value("remember") :]
 
     # ---- operations ----
 
@@ -105,18 +153,31 @@ class PBM(Model):
                 return frame
             self.next += 1
         victims = self.value("victims")
-        candidates = [frame for frame, _ in filter(fits, self.list[victims:])]
+        ranked: list[Candidate] = []
+        for frame, _ in filter(fits, self.list[victims:]):
+            wait = max(0.0, self.expected[frame] - self.now)
+            self.put(ranked, Candidate(frame, wait, self.history[frame].last, stale=True))
+        beside = [frame for frame, _ in filter(fits, self.neighbours)]
         want = min(MOST, victims * self.value("samples"))
-        candidates += sample_frames(self, want, unusable)
-        ranked = sorted(dict.fromkeys(candidates), key=self.distance)  # which is stable
-        ranked = ranked[: victims + self.value("remember")]
-        self.list = [(frame, self.version[frame]) for frame in ranked]
+        for frame in beside * self.value("neighbours") + sample_frames(self, want, unusable):
+            if frame not in [old.frame for old in ranked]:
+                wait = self.estimate(frame, self.now)
+                self.put(ranked, Candidate(frame, wait, self.history[frame].last, stale=False))
+        while stale := [old for old in ranked[:victims] if old.stale]:
+            again = stale[0]
+            ranked.remove(again)
+            again.wait, again.stale = self.estimate(again.frame, self.now), False
+            self.put(ranked, again)
+        self.list = [(old.frame, self.version[old.frame]) for old in ranked]
+        self.expected = {old.frame: self.now + old.wait for old in ranked}
         self.due = min(victims, len(ranked))
         self.next = 1
         self.sampled_at = self.now
-        return ranked[0] if ranked else None
+        return ranked[0].frame if ranked else None
 
     def on_evict(self, frame: int, flags: int) -> None:
+        beside = [other for other in self.chain.beside[frame] if other is not None]
+        self.neighbours = [(other, self.version[other]) for other in beside]
         self.on_forget(frame)
 
     def on_admit(self, frame: int, page: int, flags: int) -> None:
@@ -127,9 +188,11 @@ class PBM(Model):
             trail=self.scan if self.is_trail() else 0,
             since=0.0 if self.is_unforeseen() else inf,
         )
+        self.chain.add(frame, 0 if self.is_trail() else self.scan % 2**32)
 
     def on_forget(self, frame: int) -> None:
         self.version[frame] += 1
+        self.chain.remove(frame)
         del self.history[frame]
 
     # ---- what is shown ----

@@ -5,12 +5,8 @@
  * A ghost is a page's key on one of the pool's ghost lists, found by hash.
  * Ghost slots come with frames: the frame f brings slots f * G .. f * G + G-1
  * and takes them along when it leaves; ghosts that live there then move to
- * other free slots, so a slot number is valid only until the next leave.
- *
- * The hash table has one bucket per frame of the pool, bucket number i being
- * the one of members[i], and grows and shrinks by one bucket with each frame
- * that joins or leaves (linear hashing: Litwin, VLDB 1980).  So nothing is
- * allocated or rehashed as a whole when a pool is made or resized.
+ * other free slots, so a slot number is valid only until the next leave.  The
+ * hash table is the pool's (hash.h).
  *
  * Benefits: O(1) everything, no memory of its own beside the slots.
  * Costs: three dependent loads for a lookup (member, bucket, ghost).
@@ -18,32 +14,12 @@
 #ifndef TIDEPOOL_GHOST_H
 #define TIDEPOOL_GHOST_H
 
-#include "tidepool/policy.h"
+#include "tidepool/hash.h"
 
 static inline tp_list *
 tp_ghost_list_of(const tp_pool *pool, unsigned list)
 {
 	return &pool->header->ghost_lists[list];
-}
-
-/* Bucket number of a key in a table of n buckets, n > 0. */
-static inline uint32_t
-tp_ghost_bucket(uint64_t key, uint32_t n)
-{
-	uint32_t	h = (uint32_t) key;
-	uint32_t	level = UINT32_C(1) << (31 - __builtin_clz(n));
-	uint32_t	i = h & (2 * level - 1);
-
-	return i < n ? i : h & (level - 1);
-}
-
-/* The head of the chain that a key's ghost is on; the pool has frames. */
-static inline uint32_t *
-tp_ghost_chain_of(const tp_pool *pool, uint64_t key)
-{
-	uint32_t	bucket = tp_ghost_bucket(key, pool->header->frames);
-
-	return &pool->buckets[pool->members[bucket]];
 }
 
 /* The slot of the ghost with this key, or TP_NONE. */
@@ -54,7 +30,7 @@ tp_ghost_find(const tp_pool *pool, uint64_t key)
 
 	if (pool->header->ghost_count == 0)
 		return TP_NONE;
-	slot = *tp_ghost_chain_of(pool, key);
+	slot = *tp_hash_chain_of(pool, key);
 	while (slot != TP_NONE && pool->ghosts[slot].key != key)
 		slot = pool->ghosts[slot].chain;
 	return slot;
@@ -107,9 +83,13 @@ tp_ghost_drop_tail(const tp_pool *pool, unsigned list)
 
 /* ---- for pool.c alone ---- */
 
-/* The pool has just gained (is about to lose) this frame. */
+/*
+ * The pool has just gained this frame; is about to lose it, and the ghosts
+ * that live with it move out; has just lost it (slot as in tp_policy.leave).
+ */
 void		tp_ghosts_join(const tp_pool *pool, uint32_t frame);
-void		tp_ghosts_leave(const tp_pool *pool, uint32_t frame);
+void		tp_ghosts_move_out(const tp_pool *pool, uint32_t frame);
+void		tp_ghosts_leave(const tp_pool *pool, uint32_t frame, uint32_t slot);
 int			tp_ghosts_check(const tp_pool *pool, tp_report report, void *arg);
 
 #endif							/* TIDEPOOL_GHOST_H */

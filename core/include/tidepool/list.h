@@ -8,7 +8,8 @@
  * Two kinds: linked lists, doubly linked through the nodes, ordered from
  * head (most recent) to tail; and rings, where membership is the tag in the
  * node alone and the order is that of the pool's members.  Rings cost no
- * link updates and suit clocks and samples.
+ * link updates and suit clocks and samples; the links of their nodes are the
+ * policy's own.
  */
 #ifndef TIDEPOOL_LIST_H
 #define TIDEPOOL_LIST_H

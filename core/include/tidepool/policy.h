@@ -15,7 +15,7 @@
  *	  nodes     1 per frame            page, generation, links           32 B
  *	  extra     1 per frame            what one policy adds        0 .. 24 B
  *	  members   1 per frame            the pool's frames, densely         4 B
- *	  buckets   1 per frame            hash chains of the ghosts          4 B
+ *	  buckets   1 per frame            hash chains, see hash.h            4 B
  *	  ghosts    G per frame, 1 spare   keys of evicted pages             32 B
  *
  * nodes, extra, buckets and ghosts are indexed by frame number and may be
@@ -47,6 +47,8 @@
 
 #define TP_FREE 0				/* number of the free list, of frames and
 								 * ghosts */
+
+struct tp_text;					/* see text.h */
 
 /* A doubly linked list of indexes.  The head is the most recent end. */
 typedef struct tp_list
@@ -235,7 +237,7 @@ struct tp_policy
 	/*
 	 * Names of the lists of frames 1.., of the ghost lists 1.., NULL at end.
 	 * A name that starts with '~' is a ring: nodes are on it by tag alone, in
-	 * the order of members, and their links are not used.
+	 * the order of members, and their links are the policy's own.
 	 */
 	const char *lists[TP_MAX_LISTS];
 	const char *ghost_lists[TP_MAX_GHOST_LISTS];
@@ -310,6 +312,12 @@ struct tp_policy
 	 * Policies with ghosts must have it; NULL otherwise.
 	 */
 	void		(*trim_ghosts) (const tp_pool *pool, uint32_t limit);
+
+	/*
+	 * Append to the text of tp_describe, behind the lists, what neither they
+	 * nor the fields show; each item begins with " | ".  NULL: nothing.
+	 */
+	void		(*describe) (const tp_pool *pool, struct tp_text *text);
 
 	/*
 	 * Assert every invariant of the policy's own; the common ones have been

@@ -12,7 +12,7 @@
  * group, and there are floor(frames / 4) groups.  Cell number i lies at the
  * start of the extra bytes of members[i].
  *
- *	  group of a key		tp_ghost_bucket(key, groups): linear hashing
+ *	  group of a key		tp_hash_bucket(key, groups): linear hashing
  *	  counter in cell r		b * 28 / 256, where b is byte 4 + r of the key,
  *	  of the group			counted from the least significant
  *

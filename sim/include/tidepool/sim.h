@@ -117,6 +117,8 @@ uint64_t	tps_scans_meet(const tps_scans *scans, const tps_scan *scan,
 /* Microseconds until a scan reads the page; infinite if none will. */
 double		tps_scans_next_access(const tps_scans *scans, uint64_t page,
 								  uint64_t now);
+double		tps_scans_expected_access(const tps_scans *scans, uint64_t page,
+									  uint64_t now);
 
 /* Trailing index scans; contracts as in trail.h. */
 uint64_t	tps_trail_begin(tps_scans *scans, uint64_t index, uint32_t owner,

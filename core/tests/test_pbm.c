@@ -1,0 +1,385 @@
+/*
+ * test_pbm.c
+ *	  Literal states of predictive buffer management after short sequences.
+ *
+ * Pools no larger than the sample are looked at whole, so nothing is drawn;
+ * all parameters that go beyond the paper are off unless a test is about them.
+ * A scan reads a block a microsecond, and a reference takes as long.
+ */
+#include <stdlib.h>
+
+#include "fixture.h"
+#include "tidepool/trail.h"
+
+/* As the paper has it; 1 is frequency=on, 2 off. */
+#define PAPER "remember=0,neighbours=0,habits=0,"
+#define FORESIGHT PAPER "frequency=2"
+
+#define SPEED 1e6
+
+static tp_scans scans;
+static tp_trails trails;
+static void *scans_block;
+static void *trails_block;
+
+static int
+setup(void **unused)
+{
+	(void) unused;
+	scans_block = aligned_alloc(64, tp_scans_size(16, 0));
+	trails_block = malloc(tp_trails_size(16, 1024));
+	assert_non_null(scans_block);
+	assert_non_null(trails_block);
+	scans = tp_scans_init(16, 0, scans_block);
+	trails = tp_trails_init(16, 1024, trails_block);
+	return 0;
+}
+
+static int
+teardown(void **unused)
+{
+	(void) unused;
+	free(scans_block);
+	free(trails_block);
+	return 0;
+}
+
+/* A pool that knows of scans, after these references. */
+static fixture *
+pool(const char *params, uint32_t frames, const char *text)
+{
+	fixture    *f = fixture_new("pbm", params, frames);
+
+	f->pool.scans = &scans;
+	f->pool.trails = &trails;
+	fixture_run(f, text);
+	return f;
+}
+
+static uint64_t
+scan_of(const fixture *f, uint32_t first, uint32_t count)
+{
+	tp_scan_spec spec = {0};
+
+	spec.first = first;
+	spec.count = count;
+	spec.speed = SPEED;
+	return tp_scan_begin(&scans, &spec, f->now);
+}
+
+static void
+expect_and_free(fixture *f, const char *state)
+{
+	fixture_expect(f, state);
+	fixture_free(f);
+}
+
+static void
+fills_free_frames_first(void **unused)
+{
+	(void) unused;
+	expect_state("pbm", FORESIGHT, 3, "1 2 3",
+				 "frames: 1 2 3 | listed=0 | due=0 | next=0");
+}
+
+static void
+without_scans_the_least_recently_used_goes(void **unused)
+{
+	(void) unused;
+	expect_state("pbm", FORESIGHT, 3, "1 2 3 1 4",
+				 "frames: 1 4 3 | listed=1 | due=1 | next=1");
+}
+
+static void
+without_the_fallback_the_first_one_goes(void **unused)
+{
+	(void) unused;
+	expect_state("pbm", FORESIGHT ",lru_fallback=0", 3, "1 2 3 1 4",
+				 "frames: 4 2 3 | listed=1 | due=1 | next=1");
+}
+
+/* 12 is not wanted, 25 last of those that are */
+static void
+what_scans_want_last_goes(void **unused)
+{
+	fixture    *f = pool(FORESIGHT, 4, "22 12 21 25");
+
+	(void) unused;
+	scan_of(f, 20, 10);
+	fixture_run(f, "1");
+	fixture_expect(f, "frames: 22 1 21 25 | listed=1 | due=1 | next=1");
+	fixture_run(f, "21 22 23");
+	expect_and_free(f, "frames: 22 23 21 25 | listed=1 | due=1 | next=1");
+}
+
+/* A scan moves on: what was next is behind it. */
+static void
+estimates_follow_the_scan(void **unused)
+{
+	fixture    *f = pool(FORESIGHT, 3, "21 22 25");
+	uint64_t	scan = scan_of(f, 20, 10);
+
+	(void) unused;
+	tp_scan_advance(&scans, scan, 21, f->now);
+	fixture_run(f, "23");
+	fixture_expect(f, "frames: 23 22 25 | listed=1 | due=1 | next=1");
+	tp_scan_end(&scans, scan);
+	fixture_run(f, "24");
+	expect_and_free(f, "frames: 23 24 25 | listed=1 | due=1 | next=1");
+}
+
+/*
+ * Intervals: 1 about 2, 2 about 1, 3 unknown.  Without frequency 1 would go,
+ * with it 3, although it is the last.
+ */
+static void
+frequency_keeps_what_returns(void **unused)
+{
+	(void) unused;
+	expect_state("pbm", FORESIGHT, 3, "1 2 1 2 2 3 4",
+				 "frames: 4 2 3 | listed=1 | due=1 | next=1");
+	expect_state("pbm", PAPER "frequency=0", 3, "1 2 1 2 2 3 4",
+				 "frames: 1 2 4 | listed=1 | due=1 | next=1");
+}
+
+/* Time since the last reference takes over: 1 (interval 1) is 8 ago, 2
+ * (interval 6) is 1 ago. */
+static void
+what_has_not_returned_for_long_goes(void **unused)
+{
+	(void) unused;
+	expect_state("pbm", PAPER "frequency=0", 2, "1 1 2 2c 2c 2c 2c 2c 2 3",
+				 "frames: 3 2 | listed=1 | due=1 | next=1");
+}
+
+static void
+vacuum_and_repetition_do_not_count(void **unused)
+{
+	(void) unused;
+	expect_state("pbm", PAPER "frequency=0", 3, "1 2 3 2 1c 1v 4",
+				 "frames: 4 2 3 | listed=1 | due=1 | next=1");
+}
+
+/* 1 and 2 were read twice by scans, 3 once by nobody known. */
+static void
+references_that_scans_foretell_are_no_frequency(void **unused)
+{
+	const char *const frequencies[] = {
+		PAPER "frequency=0", PAPER "frequency=1"
+	};
+
+	(void) unused;
+	for (int on = 0; on < 2; on++)
+	{
+		fixture    *f = pool(frequencies[on], 3, "");
+
+		f->scan = scan_of(f, 1, 2);
+		fixture_run(f, "1 2");
+		tp_scan_end(&scans, f->scan);
+		f->scan = scan_of(f, 1, 2);
+		fixture_run(f, "1 2");
+		tp_scan_end(&scans, f->scan);
+		f->scan = 0;
+		fixture_run(f, "3 4");
+		expect_and_free(f, on ? "frames: 1 2 4 | listed=1 | due=1 | next=1" :
+						"frames: 4 2 3 | listed=1 | due=1 | next=1");
+	}
+}
+
+/* A scan between two point reads neither shortens nor breaks the interval. */
+static void
+intervals_reach_over_foretold_references(void **unused)
+{
+	fixture    *f = pool(PAPER "frequency=0", 2, "1 2 2 1");
+
+	(void) unused;
+	f->scan = scan_of(f, 1, 1);
+	fixture_run(f, "1");
+	tp_scan_end(&scans, f->scan);
+	f->scan = 0;
+	fixture_run(f, "2");		/* 2: 1 + (3 - 1) / 4 = 1.5; 1: 3, 2 ago */
+	fixture_run(f, "3");
+	expect_and_free(f, "frames: 3 2 | listed=1 | due=1 | next=1");
+}
+
+static uint64_t
+index_scan_to(uint64_t scan, uint64_t from, uint64_t to, uint64_t now)
+{
+	for (uint64_t tuple = from; tuple < to; tuple++)
+		tp_trail_tuple(&trails, scan, tuple, now);
+	return scan;
+}
+
+/*
+ * A leader reads 1 at time 1, 2 at 2; 3 is read at 3 by someone else.  Its
+ * follower is 10 behind, so 1 and 2 are kept though 3 is the last.
+ */
+static void
+pages_wait_for_trailing_index_scans(void **unused)
+{
+	const char *const index_scans[] = {
+		FORESIGHT ",index_scans=0", FORESIGHT
+	};
+
+	(void) unused;
+	for (int on = 0; on < 2; on++)
+	{
+		fixture    *f = pool(index_scans[on], 3, "");
+		uint64_t	follower;
+
+		f->scan = tp_trail_begin(&trails, 5, 0, 0);
+		index_scan_to(f->scan, 0, 200, 1);
+		fixture_run(f, "1 2");
+		follower = tp_trail_begin(&trails, 5, 0, 0);
+		index_scan_to(follower, 0, 100, 11);
+		tp_trail_end(&trails, f->scan); /* which changes nothing */
+		f->scan = 0;
+		fixture_run(f, "3 4");
+		fixture_expect(f, on ? "frames: 1 2 4 | listed=1 | due=1 | next=1" :
+					   "frames: 4 2 3 | listed=1 | due=1 | next=1");
+
+		/* at 5, 2 is awaited in 7, 1 in 6, 4 never */
+		if (on)
+		{
+			fixture_run(f, "5");
+			fixture_expect(f, "frames: 1 2 5 | listed=1 | due=1 | next=1");
+		}
+		tp_trail_end(&trails, follower);
+		fixture_free(f);
+	}
+}
+
+/* Twice the delay after it was read, a page is not waited for any more. */
+static void
+followers_that_do_not_come_are_given_up(void **unused)
+{
+	fixture    *f = pool(FORESIGHT, 2, "");
+
+	(void) unused;
+	f->scan = tp_trail_begin(&trails, 5, 0, 0);
+	index_scan_to(f->scan, 0, 200, 1);
+	fixture_run(f, "1");
+	index_scan_to(tp_trail_begin(&trails, 5, 0, 0), 0, 100, 11);
+	f->scan = 0;
+	f->now = 18;
+	fixture_run(f, "2 3");		/* at 20, 1 is overdue by 9 of 10 */
+	fixture_expect(f, "frames: 1 3 | listed=1 | due=1 | next=1");
+	fixture_run(f, "4");
+	expect_and_free(f, "frames: 4 3 | listed=1 | due=1 | next=1");
+}
+
+/* 1, 2 and 3 are chosen at once; 2 is referenced before its turn. */
+static void
+victims_are_chosen_in_bulk(void **unused)
+{
+	fixture    *f = pool(FORESIGHT ",victims=3", 4, "1 2 3 4 5");
+
+	(void) unused;
+	fixture_expect(f, "frames: 5 2 3 4 | listed=3 | due=3 | next=1");
+	fixture_run(f, "2 6");
+	fixture_expect(f, "frames: 5 2 6 4 | listed=3 | due=3 | next=2");
+	fixture_run(f, "7");		/* none is due: 4, 5, 2 */
+	expect_and_free(f, "frames: 5 2 6 7 | listed=3 | due=3 | next=1");
+}
+
+static void
+unusable_frames_are_passed_over(void **unused)
+{
+	fixture    *f = pool(FORESIGHT ",victims=3", 4, "1 2 3 4 5 !2 6");
+
+	(void) unused;
+	fixture_expect(f, "frames: 5 2 6 4 | listed=3 | due=3 | next=2");
+	fixture_run(f, "!5 !4 7 !7 8");
+	fixture_expect(f, "frames: 5 2 7 4 | listed=0 | due=0 | next=1");
+	assert_int_equal(f->refused, 1);
+	fixture_free(f);
+}
+
+/* With one sample, members drawn with seed 1: 2 2 3 1 1 ... of 4. */
+static void
+what_was_looked_at_is_remembered(void **unused)
+{
+	(void) unused;
+	expect_state("pbm", FORESIGHT ",samples=1", 4, "1 2 3 4 5 6",
+				 "frames: 1 2 6 4 | listed=1 | due=1 | next=1");
+	expect_state("pbm", "neighbours=0,frequency=2,samples=2,remember=1", 4,
+				 "1 2 3 4 5", "frames: 1 2 5 4 | listed=1 | due=1 | next=1");
+	expect_state("pbm", "neighbours=0,frequency=2,samples=2,remember=1", 4,
+				 "1 2 3 4 5 6", "frames: 1 6 5 4 | listed=2 | due=1 | next=1");
+	expect_state("pbm", "neighbours=0,frequency=2,samples=2,remember=1", 4,
+				 "1 2 3 4 5 6 7", "frames: 1 6 5 7 | listed=2 | due=1 | next=1");
+}
+
+/* Not all that is remembered is as far as it was. */
+static void
+the_remembered_are_estimated_anew(void **unused)
+{
+	fixture    *f = pool("neighbours=0,habits=0,frequency=2,remember=2", 4,
+						 "21 22 23 24 1");
+
+	(void) unused;
+	fixture_expect(f, "frames: 1 22 23 24 | listed=3 | due=1 | next=1");
+	scan_of(f, 22, 1);
+	fixture_run(f, "2");
+	expect_and_free(f, "frames: 1 22 2 24 | listed=3 | due=1 | next=1");
+}
+
+static void
+frames_join_and_leave(void **unused)
+{
+	(void) unused;
+	expect_state("pbm", FORESIGHT, 3, "1 2 3 1 /",
+				 "frames: 1 3 | listed=1 | due=1 | next=1");
+	expect_state("pbm", FORESIGHT, 2, "1 2 + 3",
+				 "frames: 1 2 3 | listed=0 | due=0 | next=0");
+	expect_state("pbm", NULL, 2, "1 2 3 -3 4 -2 -4 5",
+				 "frames: 5 | listed=2 | due=1 | next=1");
+}
+
+/*
+ * 20001 was referenced 2^25 microseconds before the last miss, 20002 2^20;
+ * 10 and 5000 are read in 10 and 5,000 microseconds.
+ */
+static void
+coldest_goes_by_the_estimate(void **unused)
+{
+	fixture    *f = pool(FORESIGHT, 5, "");
+
+	(void) unused;
+	fixture_run(f, "20001");
+	f->now += 1 << 25;
+	fixture_run(f, "20002");
+	f->now += 1 << 20;
+	scan_of(f, 0, 10000);
+	fixture_run(f, "10 5000 12345");
+	fixture_expect_coldest(f, "20001 20002 12345 5000 10");
+	fixture_free(f);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(fills_free_frames_first),
+		TEST(without_scans_the_least_recently_used_goes),
+		TEST(without_the_fallback_the_first_one_goes),
+		TEST(what_scans_want_last_goes),
+		TEST(estimates_follow_the_scan),
+		TEST(frequency_keeps_what_returns),
+		TEST(what_has_not_returned_for_long_goes),
+		TEST(vacuum_and_repetition_do_not_count),
+		TEST(references_that_scans_foretell_are_no_frequency),
+		TEST(intervals_reach_over_foretold_references),
+		TEST(pages_wait_for_trailing_index_scans),
+		TEST(followers_that_do_not_come_are_given_up),
+		TEST(victims_are_chosen_in_bulk),
+		TEST(unusable_frames_are_passed_over),
+		TEST(what_was_looked_at_is_remembered),
+		TEST(the_remembered_are_estimated_anew),
+		TEST(frames_join_and_leave),
+		TEST(coldest_goes_by_the_estimate),
+	};
+
+	return cmocka_run_group_tests_name("pbm", tests, NULL, NULL);
+}
