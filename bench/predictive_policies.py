@@ -206,7 +206,8 @@ def scale_table(scale: int) -> None:
         )
         for policy, stated in zip(policies, given, strict=True):
             ratio = runs.relative(policy, SCALE_SHARE, "clock")
-            rows.append((streams, policy, runs.misses[policy, SCALE_SHARE], ratio, stated))
+            name = policy.replace(PAPER, LABELS[PAPER]).replace(",samples", ":samples")
+            rows.append((streams, name, runs.misses[policy, SCALE_SHARE], ratio, stated))
     columns = ("streams", "policy", "misses", "of clock's", "for scale")
     title = f"tpch_scans of {121_000 // scale:,} pages, cache {SCALE_SHARE:.0%}: misses"
     report("predictive_policies_scale", title, columns, rows)
