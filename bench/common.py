@@ -14,6 +14,7 @@ from rich.table import Table
 from tidepool import parse_policy
 from tidepool.simulation import Cell, count_pages, simulate
 from tidepool.traces import load
+from tidepool.traces.generators import DynZipfRo, RedsetLike, TpchScans
 from tidepool.traces.model import Trace
 
 OUT = Path(__file__).resolve().parent / "out"
@@ -67,3 +68,31 @@ def replay(trace: Trace, policies: Sequence[str], shares: Sequence[float], seed:
     results = simulate([(loaded, cells)])
     misses = {run: result.misses for run, result in zip(runs, results, strict=True)}
     return Runs(results[0].requests, pages, misses)
+
+
+# ---- traces of scans, `scale` times smaller than the generators' defaults ----
+#
+# The scans are as many times slower, so that they overlap as the large ones do.
+
+
+def tpch(scale: int, streams: int = 8, seed: int = 0, **other: bool) -> TpchScans:
+    """Return streams of range scans."""
+    return TpchScans(
+        pages=121_000 // scale, speed=10_000 / scale, streams=streams, seed=seed, **other
+    )
+
+
+def redset(variant: str, scale: int, seed: int = 0) -> RedsetLike:
+    """Return scans of many tables."""
+    return RedsetLike(variant=variant, pages=100_000 // scale, speed=10_000 / scale, seed=seed)
+
+
+def dynzipf(kind: type[DynZipfRo], scale: int, seed: int = 0) -> DynZipfRo:
+    """Return point reads and scans, half and half."""
+    return kind(
+        pages=60_000 // scale,
+        blocks=12_000 // scale,
+        phase=100_000 // scale,
+        rate=20_000 / scale,
+        seed=seed,
+    )

@@ -26,13 +26,13 @@ from collections.abc import Callable, Iterable
 from statistics import fmean, stdev
 
 import numpy as np
-from common import OUT, PAPER, Runs, replay, report
+from common import OUT, PAPER, Runs, dynzipf, redset, replay, report, tpch
 from matplotlib.colors import CenteredNorm
 from matplotlib.figure import Figure
 
 from tidepool.plots import style
 from tidepool.plots.heatmap import COLOURS, value_text
-from tidepool.traces.generators import DynZipfRo, DynZipfRoCs, RedsetLike, TpchScans
+from tidepool.traces.generators import DynZipfRo, DynZipfRoCs
 from tidepool.traces.model import Trace
 
 WITHOUT_FORESIGHT = (
@@ -66,27 +66,6 @@ SCALE_SHARE = 0.3
 # of Clock's misses, by exact knowledge of the running scans: streams, samples
 FOR_SCALE = {(8, 10): 0.57, (8, 100): 0.52, (16, 10): 0.56, (16, 100): 0.50}
 OPT_FOR_SCALE = {8: 0.48, 16: 0.47}
-
-SPEED = 10_000.0  # blocks per second, the generators' default
-RATE = 20_000.0
-
-
-def tpch(scale: int, streams: int = 8, seed: int = 0) -> TpchScans:
-    return TpchScans(pages=121_000 // scale, speed=SPEED / scale, streams=streams, seed=seed)
-
-
-def redset(variant: str, scale: int) -> RedsetLike:
-    return RedsetLike(variant=variant, pages=100_000 // scale, speed=SPEED / scale)
-
-
-def dynzipf(kind: type[DynZipfRo], scale: int) -> DynZipfRo:
-    return kind(
-        pages=60_000 // scale,
-        blocks=12_000 // scale,
-        phase=100_000 // scale,
-        rate=RATE / scale,
-    )
-
 
 SCANS_ALONE: dict[str, Callable[[int], Trace]] = {
     "redset_like A": lambda scale: redset("A", scale),
