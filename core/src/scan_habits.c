@@ -17,10 +17,11 @@
  *
  * the two as independent arrivals at constant rates; what gets there sooner
  * than reach is taken as it is.  A new scan cannot overtake it, or could only
- * if the running ones ended at once: reach is REACH times what scans take on
- * average until they enter a region.  Of 1, 2, 3, 4, 8 and no limit, 8 missed
- * the least, on five seeds of eight streams of range scans, at a cache of 10,
- * 30 and 60 %: 2 to 3 % less than without habits.
+ * if the running ones ended at once: reach is what scans take on average until
+ * they enter a region.  It is one number for all relations, since it stands in
+ * every expectation: with one for each, pages of a relation whose scans are
+ * slow went before those of one that is hardly ever scanned
+ * (bench/predictive_improvements.py has the numbers).
  *
  * Costs: 1.1 KiB for each of a quarter as many relations as scans; two more
  * cache lines an estimate.
@@ -32,7 +33,6 @@
 #define PROBES 4				/* places where habits may be found */
 #define WEIGHT_INTERVAL 0.0625f /* of the newest interval, in the long run */
 #define WEIGHT_REACH 0.01f		/* of the newest scan's, likewise */
-#define REACH 8.0f				/* see above */
 
 /*
  * A number that counts half after TP_HABIT_SCANS scans, after so many of
@@ -138,7 +138,7 @@ habits_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 	uint32_t	region = block >> (habits->shift & 31);
 	float		taken = now > scan->begun_at ?
 		(float) (now - scan->begun_at) : 0;
-	float		reach;
+	float		reach = scans->header->reach;
 
 	if (region == scan->region || region >= TP_HABIT_REGIONS ||
 		habits->relation != scans->relations[scan->relation].relation)
@@ -148,10 +148,8 @@ habits_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 			  faded(habits->visits[region],
 					habits->begun - habits->as_of[region]) + 1);
 	set_u32(&habits->as_of[region], habits->begun);
-	reach = habits->reach > 0 ?
-		habits->reach + WEIGHT_REACH * (REACH * taken - habits->reach) :
-		REACH * taken;
-	set_float(&habits->reach, reach);
+	reach = reach > 0 ? reach + WEIGHT_REACH * (taken - reach) : taken;
+	set_float(&scans->header->reach, reach);
 }
 
 double
@@ -163,7 +161,7 @@ tp_scan_expected_access(const tp_scans *scans, tp_page page, double from,
 	uint32_t	i = find_habits(scans, page.relation, &vacant);
 	const tp_scan_habits *habits = &scans->habits[i == TP_NONE ? 0 : i];
 	uint32_t	region = page.block >> (habits->shift & 31);
-	double		reach = (double) habits->reach;
+	double		reach = (double) scans->header->reach;
 	double		since;
 	double		interval = (double) habits->interval;
 	double		visits;

@@ -100,14 +100,30 @@ static void
 regions_are_expected_as_often_as_they_were_visited(void **unused)
 {
 	uint64_t	now = make_habits();
-	double		reach = (double) scans.habits[0].reach;
+	double		reach = (double) scans.header->reach;
 
 	(void) unused;
-	for (uint32_t i = 0; i <= scans.header->habit_mask; i++)
-		if (scans.habits[i].begun > 0)
-			reach = (double) scans.habits[i].reach;
 	assert_about(expected(100, now) - reach, 10000.0 * MS);
 	assert_about(expected(16000, now) - reach, 50000.0 * MS);
+}
+
+/* Of two relations that one is expected later which is scanned less often,
+ * however long its scans take. */
+static void
+relations_compare_by_how_often_they_are_scanned(void **unused)
+{
+	uint64_t	now = 0;
+
+	(void) unused;
+	for (uint32_t i = 0; i < 40; i++, now += 10000 * MS)
+	{
+		run(range(RELATION, 0, 8192, 8192), now);
+		if (i % 4 == 0)
+			run(range(RELATION + 1, 0, 128, 128), now);
+	}
+	assert_true(expected(8000, now) <
+				tp_scan_expected_access(&scans, tp_page_make(RELATION + 1, 0), 0,
+										now));
 }
 
 static void
@@ -259,6 +275,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(no_past_no_expectation),
 		TEST(regions_are_expected_as_often_as_they_were_visited),
+		TEST(relations_compare_by_how_often_they_are_scanned),
 		TEST(running_scans_bring_it_forward),
 		TEST(habits_fade_when_scans_cease),
 		TEST(other_regions_are_never_expected),

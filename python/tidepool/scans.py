@@ -36,6 +36,7 @@ class Scans:
         count: int = 0,
         size: int = 0,
         *,
+        low: int = 0,
         backward: bool = False,
         ranges: Sequence[tuple[int, int]] | None = None,
         speed: float = 0,
@@ -44,12 +45,13 @@ class Scans:
         """Register a scan and return its handle.
 
         It reads ``count`` pages from page ``first`` on (``backward``:
-        downwards), and from the last of ``size`` pages goes on to the first.
+        downwards), and from the last of ``size`` blocks from ``low`` on goes
+        on to the first.
         With ``ranges`` of blocks and counts it is a bitmap scan of the
         relation that ``first`` is in.  ``speed`` is in pages per second.
         """
         scan = ffi.new("tps_scan *")
-        scan.first, scan.count, scan.size = first, count, size
+        scan.first, scan.count, scan.low, scan.size = first, count, low, size
         scan.backward, scan.speed, scan.owner = backward, speed, owner
         if ranges is not None:
             numbers = ffi.new("uint32_t[]", [number for pair in ranges for number in pair] or 1)
@@ -67,6 +69,16 @@ class Scans:
     def end_owner(self, owner: int) -> int:
         """Say that all scans of the owner are over, of either kind; return how many there were."""
         return int(lib.tps_scans_end_owner(self.handle, owner))
+
+    def meet(self, first: int, count: int, speed: float = 0) -> int:
+        """Return the page with which a scan should begin so as to meet a running one.
+
+        It is going to read ``count`` pages from page ``first`` on, in any
+        order that goes round.
+        """
+        scan = ffi.new("tps_scan *")
+        scan.first, scan.count, scan.speed = first, count, speed
+        return int(lib.tps_scans_meet(self.handle, scan, self.now))
 
     def next_access(self, page: int) -> float:
         """Microseconds until a scan reads the page; infinite if none will."""

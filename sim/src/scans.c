@@ -55,27 +55,37 @@ tps_scans_free(tps_scans *scans)
 	free(scans);
 }
 
-uint64_t
-tps_scans_begin(tps_scans *scans, const tps_scan *scan, uint64_t now)
+/* The scan in the registry's terms; its bitmap, if it has one, in *bitmap. */
+static tp_scan_spec
+convert_scan(const tps_scan *scan, tp_bitmap *bitmap)
 {
-	tp_bitmap	bitmap;
 	tp_scan_spec spec = {0};
 
 	spec.relation = scan->first >> 32;
 	spec.first = (uint32_t) scan->first;
 	spec.count = scan->count;
+	spec.low = scan->low;
 	spec.size = scan->size;
 	spec.backward = scan->backward;
 	spec.speed = scan->speed;
 	spec.owner = scan->owner;
 	if (scan->ranges != NULL)
 	{
-		tp_bitmap_init(&bitmap, scan->size);
+		tp_bitmap_init(bitmap, scan->size);
 		for (size_t i = 0; i < scan->n_ranges; i++)
-			tp_bitmap_add(&bitmap, scan->ranges[2 * i],
+			tp_bitmap_add(bitmap, scan->ranges[2 * i],
 						  scan->ranges[2 * i + 1]);
-		spec.bitmap = &bitmap;
+		spec.bitmap = bitmap;
 	}
+	return spec;
+}
+
+uint64_t
+tps_scans_begin(tps_scans *scans, const tps_scan *scan, uint64_t now)
+{
+	tp_bitmap	bitmap;
+	tp_scan_spec spec = convert_scan(scan, &bitmap);
+
 	return tp_scan_begin(&scans->view, &spec, now);
 }
 
@@ -97,6 +107,15 @@ tps_scans_end_owner(tps_scans *scans, uint32_t owner)
 {
 	return tp_scan_end_owner(&scans->view, owner) +
 		tp_trail_end_owner(&scans->trails, owner);
+}
+
+uint64_t
+tps_scans_meet(const tps_scans *scans, const tps_scan *scan, uint64_t now)
+{
+	tp_bitmap	bitmap;
+	tp_scan_spec spec = convert_scan(scan, &bitmap);
+
+	return scan->first >> 32 << 32 | tp_scan_meet(&scans->view, &spec, now);
 }
 
 double

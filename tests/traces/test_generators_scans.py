@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tidepool.errors import TraceError
 from tidepool.traces import trace_info
 from tidepool.traces.generators import (
     DynZipfRo,
@@ -245,6 +246,27 @@ def test_tpch_scans_of_block_groups() -> None:
         assert block(found["page"][reads]).tolist() == blocks
         assert found["count"][row] == len(blocks) and found["size"][row] == 1000
         assert [i for i in range(8 * len(bitmap)) if bitmap[i // 8] >> i % 8 & 1] == groups
+
+
+def test_tpch_scans_that_meet() -> None:
+    parameters = {"pages": 1000, "streams": 6, "queries": 5, "selectivity": 0.3, "seed": 3}
+    alone, met = (columns(TpchScans(**parameters, meet=meet)) for meet in (False, True))
+    moved = 0
+    for scan in range(1, 31):
+        plain, own = (
+            {name: column[events["scan"] == scan] for name, column in events.items()}
+            for events in (alone, met)
+        )
+        for name in ("time", "kind", "backend", "count", "speed"):
+            assert np.array_equal(own[name], plain[name])
+        blocks, first = block(plain["page"])[1:-1], block(own["page"])[0]
+        assert (own["low"][0], own["size"][0]) == (blocks[0], 300)
+        turn = int(first - blocks[0])
+        assert block(own["page"])[1:-1].tolist() == np.roll(blocks, -turn).tolist()
+        moved += turn > 0
+    assert moved > 10
+    with pytest.raises(TraceError, match="cannot meet"):
+        TpchScans(bitmap=True, meet=True)
 
 
 # ---- dynZipfRO

@@ -29,19 +29,21 @@ from traces.helpers import rows
 @st.composite
 def planned_scans(draw: st.DrawFn) -> PlannedScan:
     size = draw(st.integers(1, 700))
+    groups = draw(st.sets(st.integers(0, (size - 1) // 128)))
+    low = 0 if groups else draw(st.sampled_from([0, 1, 900]))
     scan = PlannedScan(
         scan=draw(st.integers(1, 2**64 - 1)),
         backend=draw(st.integers(0, 2**32 - 1)),
         relation=draw(st.integers(0, 2**30 - 1)),
-        first=draw(st.integers(0, size - 1)),
+        first=low + draw(st.integers(0, size - 1)),
         count=draw(st.integers(1, size)),
+        low=low,
         size=size,
         speed=draw(st.sampled_from([0.5, 3.0, 1000.0, 1e6, 1e9])),
         start=draw(st.sampled_from([0.0, 1.0, 1.5, 1e6])),
         backward=draw(st.booleans()),
         through=draw(st.sampled_from([Flag.SEQUENTIAL, Flag.INDEX])),
     )
-    groups = draw(st.sets(st.integers(0, (size - 1) // 128)))
     return bitmap_scan(scan, np.array(sorted(groups))) if groups else scan
 
 
@@ -60,10 +62,10 @@ def blocks_of(scan: PlannedScan) -> list[int]:
     for _ in range(scan.count):
         blocks.append(block)
         block += -1 if scan.backward else 1
-        if block < 0:
-            block = scan.size - 1
-        if block == scan.size:
-            block = 0
+        if block < scan.low:
+            block = scan.low + scan.size - 1
+        if block == scan.low + scan.size:
+            block = scan.low
     return blocks
 
 
@@ -73,7 +75,8 @@ def events_of(scan: PlannedScan) -> list[tuple[Any, ...]]:
     def event(block: int, kind: Kind, moment: int, announced: bool = False) -> tuple[Any, ...]:
         flags = scan.through | (Flag.BACKWARD if announced and scan.backward else 0)
         time = int(scan.start + moment * (1e6 / scan.speed))
-        what = (scan.count, scan.size, np.float32(scan.speed)) if announced else (0, 0, 0.0)
+        what = (scan.count, scan.size, scan.low, np.float32(scan.speed))
+        what = what if announced else (0, 0, 0, 0.0)
         page = page_number(scan.relation, block)
         bitmap = scan.bitmap if announced else None
         return (page, kind, flags, time, scan.backend, scan.scan, *what, bitmap)
@@ -123,6 +126,8 @@ def test_wrapping_and_backward_literally() -> None:
     ]
     down = replace(scan, first=1, backward=True)
     assert [r[0] for r in made([[down]])] == [1, 1, 0, 4, 3, 3]
+    part = replace(scan, first=12, low=10, size=4)
+    assert [r[0] for r in made([[part]])] == [12, 12, 13, 10, 11, 11]
     assert scan.end == 14.0
 
 
@@ -144,6 +149,9 @@ def test_block_groups_literally() -> None:
         {"count": 0},
         {"count": 6},
         {"size": 2**32, "count": 1},
+        {"low": 1},
+        {"low": -1},
+        {"low": 2**32 - 5, "first": 2**32 - 5},
         {"speed": 0.0},
         {"speed": float("nan")},
         {"start": -1.0},

@@ -45,10 +45,11 @@
  *	  tp_scan_begin, tp_scan_end, tp_scan_end_owner: the caller holds the
  *	    registry's lock exclusively.
  *	  tp_scan_advance: by the scan's owner alone, without any lock.  It writes
- *	    the scan's own lane and record, nothing else but header->pace.  If the
- *	    scan is taken for gone, and its place given to another, in the very
- *	    middle of this, then the other's position and pace may be overwritten:
- *	    its estimates are wrong until it has come so far, or has ended.
+ *	    the scan's own lane and record, header->pace, header->reach and the
+ *	    habits of its relation, nothing else.  If the scan is taken for gone,
+ *	    and its place given to another, in the very middle of this, then the
+ *	    other's position and pace may be overwritten: its estimates are wrong
+ *	    until it has come so far, or has ended.
  *	  tp_scan_next_access: by anyone, without any lock, beside all others.  It
  *	    may read a scan that is half entered, half gone, or another relation's
  *	    by now.  All it takes from there are numbers and indexes that are
@@ -166,9 +167,6 @@ typedef struct tp_scan_habits
 	uint32_t	shift;			/* a region is 2^shift blocks */
 	float		interval;		/* microseconds from one beginning to the
 								 * next, smoothed */
-	float		reach;			/* microseconds for which the running scans
-								 * are taken at their word, from how long
-								 * scans take until they enter a region */
 	float		total;			/* scans begun, fading */
 	float		visits[TP_HABIT_REGIONS];	/* of them, those that entered the
 											 * region, fading as of ... */
@@ -198,6 +196,9 @@ typedef struct tp_scans_header
 								 * their shift */
 	float		pace;			/* microseconds a block that a scan of unknown
 								 * speed begins with */
+	float		reach;			/* microseconds that scans take on average
+								 * until they enter a region; for so long the
+								 * running ones are taken at their word */
 	tp_scan_counts counts;
 } tp_scans_header;
 
@@ -270,9 +271,9 @@ double		tp_scan_next_access_from(const tp_scans *scans, tp_page page,
  * will read, or none soon, may be reached by one that begins meanwhile.  How
  * soon that is to be expected is told by how often scans of the relation
  * begin, which share of them came to the page's region, and how long they
- * took to get there; TP_NEVER for relations without a past.  Never more than
- * tp_scan_next_access.  For pages that a running scan wants within a few
- * times as long as scans of the relation take the running scans alone count.
+ * take to get there; TP_NEVER for relations without a past.  Never more than
+ * tp_scan_next_access.  For pages that a running scan wants sooner than scans
+ * take on average to get anywhere the running scans alone count.
  * from: as above, 0 if it is to be exact.
  */
 double		tp_scan_expected_access(const tp_scans *scans, tp_page page,

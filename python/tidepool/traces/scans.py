@@ -23,13 +23,13 @@ PIECE = 32 * GROUP  # blocks that become events at a time; no influence on the e
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedScan:
-    """A scan of ``count`` blocks of a relation of ``size`` blocks.
+    """A scan of ``count`` of ``size`` blocks of a relation, those from ``low`` on.
 
-    It reads from ``first`` on, upwards or ``backward``, and wraps at the
-    relation's ends.  With a ``bitmap`` (a bit for each block group, least
-    significant bit first) it reads the block groups set in it and does not
-    wrap; use ``bitmap_scan`` to make one.  ``through`` is the flag that its
-    events carry: SEQUENTIAL, BITMAP or INDEX.
+    It reads from ``first`` on, upwards or ``backward``, and wraps at their
+    ends, which are the relation's for most scans.  With a ``bitmap`` (a bit
+    for each block group, least significant bit first) it reads the block
+    groups set in it and does not wrap; use ``bitmap_scan`` to make one.
+    ``through`` is the flag that its events carry: SEQUENTIAL, BITMAP or INDEX.
 
     Raises TraceError if there are not so many blocks.
     """
@@ -41,16 +41,18 @@ class PlannedScan:
     count: int
     size: int
     speed: float  # blocks per second
+    low: int = 0
     start: float = 0.0  # microseconds
     backward: bool = False
     bitmap: bytes | None = None
     through: Flag = Flag.SEQUENTIAL
 
     def __post_init__(self) -> None:
-        if not (0 <= self.first < self.size < 2**32 and 1 <= self.count <= self.size):
+        end = self.low + self.size
+        if not (0 <= self.low <= self.first < end < 2**32 and 1 <= self.count <= self.size):
             raise TraceError(
                 f"a scan of {self.count} blocks from {self.first} on does not fit"
-                f" in a relation of {self.size} blocks"
+                f" in the {self.size} blocks from {self.low} on"
             )
         if not (self.speed > 0 and self.start >= 0):
             raise TraceError("a scan has a speed above 0 and a start of at least 0")
@@ -65,7 +67,7 @@ class PlannedScan:
         step = np.arange(begin, end)
         if self.bitmap is None:
             blocks: NDArray[np.int64] = self.first + (-step if self.backward else step)
-            return blocks % self.size
+            return self.low + (blocks - self.low) % self.size
         if self.backward:
             step = self.count - 1 - step
         return _groups(self.bitmap)[step // GROUP] * GROUP + step % GROUP
@@ -103,11 +105,11 @@ class PlannedScan:
         assert chunk.kind is not None and chunk.flags is not None
         chunk.kind[0] = Kind.SCAN_BEGIN
         chunk.flags[0] |= Flag.BACKWARD if self.backward else 0
-        count, size = np.zeros((2, len(chunk)), np.uint32)
+        count, size, low = np.zeros((3, len(chunk)), np.uint32)
         speed = np.zeros(len(chunk), np.float32)
-        count[0], size[0], speed[0] = self.count, self.size, self.speed
+        count[0], size[0], low[0], speed[0] = self.count, self.size, self.low, self.speed
         bitmaps = {} if self.bitmap is None else {0: self.bitmap}
-        return replace(chunk, count=count, size=size, speed=speed, bitmaps=bitmaps)
+        return replace(chunk, count=count, size=size, low=low, speed=speed, bitmaps=bitmaps)
 
 
 def bitmap_scan(scan: PlannedScan, groups: NDArray[np.int64]) -> PlannedScan:

@@ -92,7 +92,8 @@ typedef struct tps_scan
 	uint64_t	first;			/* the page it begins with; of a bitmap scan,
 								 * any of the relation and fork */
 	uint32_t	count;			/* pages that it will read */
-	uint32_t	size;			/* of the relation; 0: it never wraps */
+	uint32_t	low;			/* block from which on it goes round in ... */
+	uint32_t	size;			/* ... so many blocks; 0: it never wraps */
 	bool		backward;
 	const uint32_t *ranges;		/* of a bitmap scan: pairs of the first block
 								 * and a number of blocks; else NULL */
@@ -113,6 +114,10 @@ void		tps_scans_advance(tps_scans *scans, uint64_t handle,
 							  uint64_t page, uint64_t now);
 void		tps_scans_end(tps_scans *scans, uint64_t handle);
 uint32_t	tps_scans_end_owner(tps_scans *scans, uint32_t owner);
+
+/* The page with which a scan should begin so as to meet a running one. */
+uint64_t	tps_scans_meet(const tps_scans *scans, const tps_scan *scan,
+						   uint64_t now);
 
 /* Microseconds until a scan reads the page; infinite if none will. */
 double		tps_scans_next_access(const tps_scans *scans, uint64_t page,

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from tidepool.errors import TraceError
 from tidepool.traces.generators.base import MAX_BLOCKS, GeneratedTrace
 from tidepool.traces.generators.draws import Random, sources
+from tidepool.traces.meeting import meet
 from tidepool.traces.model import Chunk
 from tidepool.traces.parameters import parameter, seed_parameter
 from tidepool.traces.scans import (
@@ -47,16 +49,22 @@ class TpchScans(GeneratedTrace):
     bitmap: bool = parameter(
         False, "scan the block groups that a BRIN index finds, instead of the blocks"
     )
+    meet: bool = parameter(
+        False, "let queries begin within their ranges where they meet a running one"
+    )
     seed: int = seed_parameter()
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.bitmap and self.meet:
+            raise TraceError("scans of block groups cannot meet", "Leave out bitmap or meet.")
         self._set(
             length=sum(count_events(query.count) for stream in self._streams() for query in stream)
         )
 
     def _events(self) -> Iterator[Chunk]:
-        return scan_events(map(closed_loop, self._streams()))
+        planned = map(closed_loop, self._streams())
+        return scan_events(meet(planned) if self.meet else planned)
 
     def _streams(self) -> Iterator[Iterator[PlannedScan]]:
         """Yield the queries of each stream; when they begin is still open."""
