@@ -213,7 +213,7 @@ def test_sample_seeds_choose_other_pages(ok: Call, folder: Path) -> None:
 def test_seeds_matter_to_randomized_policies_only() -> None:
     lru = parse_policy("lru")
     dice = replace(lru, policy=replace(lru.policy, randomized=True))
-    cells = command._cells([lru, dice], [5, 6], [7, 8])
+    cells = command._cells([lru, dice], [5, 6], [7, 8], [None])
     assert [(cell.spec == dice, cell.frames, cell.seed) for cell in cells] == [
         (False, 5, 7),
         (False, 6, 7),

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Call
-from cli.files import open_trace
 from tidepool import parse_policy
 from tidepool.simulation import Cell, Options, Ssd, parse_device, parse_ssd_policy, simulate
+from tidepool.traces import open_trace
 
 
 def test_json_is_what_the_library_says(ok: Call, folder: Path) -> None:

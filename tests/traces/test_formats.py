@@ -170,15 +170,16 @@ def test_csv_written(tmp_path: Path) -> None:
         [2 << 34 | 3, 2 << 34],
         kind=[1, 2],
         size=[0, 7],
+        low=[0, 2],
         speed=[0, 0.5],
         time=[4, 5],
         bitmaps={1: b"\x0f"},
     )
     write_trace(trace, tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == (
-        "relation,fork,block,kind,time,flags,backend,scan,count,size,speed,bitmap\n"
-        "2,0,3,write,4,0,0,0,0,0,0,\n"
-        "2,0,0,scan_begin,5,0,0,0,0,7,0.5,0x0f\n"
+        "relation,fork,block,kind,time,flags,backend,scan,count,size,low,speed,bitmap\n"
+        "2,0,3,write,4,0,0,0,0,0,0,0,\n"
+        "2,0,0,scan_begin,5,0,0,0,0,7,2,0.5,0x0f\n"
     )
 
 

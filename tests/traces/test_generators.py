@@ -77,7 +77,7 @@ DIGESTS = {
     "redset_like": "1b5c702d2a460dd5",
     "ycsb": "a5059dfce7b374fb",
     "tpcc": "df2d4190ac601206",
-    "ods": "cabdc3edc4664554",
+    "ods": "d638e36ff70fdbef",
 }
 
 

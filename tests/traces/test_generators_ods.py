@@ -24,7 +24,7 @@ def pages(name: str, events: Columns) -> np.ndarray:
 
 def test_scans_are_of_lines_and_orders(events: Columns) -> None:
     sequential = (events["flags"] & Flag.SEQUENTIAL) != 0
-    assert np.array_equal(sequential, (events["scan"] > 0) & (events["kind"] == Kind.READ))
+    assert np.array_equal(sequential, events["scan"] > 0)
     index = (events["flags"] & Flag.INDEX) != 0
     assert np.array_equal(index, events["scan"] == 0)
     scanned = set(relation(events["page"][sequential]))

@@ -36,6 +36,7 @@ def test_what_others_see(tmp_path: Path) -> None:
         "flags",
         "count",
         "size",
+        "low",
         "speed",
         "bitmap",
     ]
