@@ -223,7 +223,7 @@ def meeting_picture(found: Meeting) -> None:
         style.dress(axes, f"{streams} streams", "frames (% of the data)", "")
         axes.set_xticks(at, [f"{100 * share:.0f}" for share in SHARES])
         axes.grid(False, axis="x")
-    figure.axes[0].set_ylabel("misses / OPT's of the fixed order", fontsize=style.FONT)
+    figure.axes[0].set_ylabel("misses / OPT's\nof the fixed order", fontsize=style.FONT)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(
         handles,

@@ -214,7 +214,7 @@ def picture(found: dict[str, Runs]) -> None:
         for trace, runs in found.items()
     }
     reach = max(float(np.percentile(np.abs(value), 95)) for value in values.values())
-    figure = Figure(figsize=(style.PAGE, 0.37 * len(POLICIES) + 0.9), layout="constrained")
+    figure = Figure(figsize=(style.PAGE, 0.37 * len(POLICIES) + 0.6), layout="constrained")
     panels = figure.subplots(2, 3).ravel()
     norm = CenteredNorm(0, reach)
     for i, (axes, (trace, value)) in enumerate(zip(panels, values.items(), strict=False)):
@@ -237,12 +237,12 @@ def picture(found: dict[str, Runs]) -> None:
                 fontsize=style.SMALL - 1.5,
                 color="white" if abs(points) > 0.6 * reach else "black",
             )
-    panels[-1].remove()
-    bar = figure.colorbar(
-        image, ax=list(panels[:-1]), location="bottom", shrink=0.5, aspect=40, extend="both"
-    )
+    # the scale stands in the sixth place
+    panels[-1].set_axis_off()
+    place = panels[-1].inset_axes((0.05, 0.55, 0.9, 0.05))
+    bar = figure.colorbar(image, cax=place, orientation="horizontal", extend="both")
     bar.set_label(
-        f"hit ratio minus that of {label(PAPER)}, in percentage points", fontsize=style.FONT
+        f"hit ratio minus that of {label(PAPER)}\n(percentage points)", fontsize=style.FONT
     )
     bar.ax.tick_params(labelsize=style.SMALL, length=2)
     bar.outline.set_visible(False)
