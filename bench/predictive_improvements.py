@@ -88,11 +88,12 @@ def ablation(scale: int, seeds: int) -> Ablation:
 
 
 def ablation_tables(found: Ablation, seeds: int) -> None:
-    columns = ("variant", *(f"{w} {share:.0%}" for w in WORKLOADS for share in SHARES), "mean")
-    rows = []
-    for name in VARIANTS:
-        means = [fmean(found[name, w, share]) for w in WORKLOADS for share in SHARES]
-        rows.append((name, *means, fmean(means)))
+    columns = ("workload", "cache", *VARIANTS)
+    rows: list[tuple[object, ...]] = []
+    for workload in WORKLOADS:
+        for share in SHARES:
+            means = [fmean(found[name, workload, share]) for name in VARIANTS]
+            rows.append((workload, f"{share:.0%}", *means))
     title = f"misses relative to OPT's, mean of {seeds} seeds"
     report("predictive_improvements", title, columns, rows)
     rows = []

@@ -81,7 +81,7 @@ def told_every(trace: Trace, blocks: int) -> Trace:
 
 def experiments(quick: bool, seeds: int) -> Iterable[Row]:
     """Yield the rows of all experiments."""
-    small, large, full = (32, 32, 32) if quick else (4, 2, 1)
+    small, large, full = (32, 32, 32) if quick else (8, 2, 1)
     for samples in SAMPLES:
         policies = with_parameter(samples=samples)
         yield from measure("samples", samples, lambda seed: tpch(small, 8, seed), policies, seeds)
