@@ -52,8 +52,8 @@ VARIANTS = {
     "all": variant(*ADDED),
 }
 WORKLOADS: dict[str, Callable[[int, int], Trace]] = {
-    "tpch, 8 streams": lambda scale, seed: tpch(scale, 8, seed),
-    "tpch, 16 streams": lambda scale, seed: tpch(scale, 16, seed),
+    "tpch 8": lambda scale, seed: tpch(scale, 8, seed),
+    "tpch 16": lambda scale, seed: tpch(scale, 16, seed),
     "redset_like A": lambda scale, seed: redset("A", scale, seed),
     "redset_like B": lambda scale, seed: redset("B", scale, seed),
     "dynzipf_ro": lambda scale, seed: dynzipf(DynZipfRo, scale, seed),
