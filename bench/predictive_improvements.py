@@ -52,8 +52,8 @@ VARIANTS = {
     "all": variant(*ADDED),
 }
 WORKLOADS: dict[str, Callable[[int, int], Trace]] = {
-    "tpch, 8 streams": lambda scale, seed: tpch(scale, 8, seed),
-    "tpch, 16 streams": lambda scale, seed: tpch(scale, 16, seed),
+    "tpch 8": lambda scale, seed: tpch(scale, 8, seed),
+    "tpch 16": lambda scale, seed: tpch(scale, 16, seed),
     "redset_like A": lambda scale, seed: redset("A", scale, seed),
     "redset_like B": lambda scale, seed: redset("B", scale, seed),
     "dynzipf_ro": lambda scale, seed: dynzipf(DynZipfRo, scale, seed),
@@ -88,11 +88,12 @@ def ablation(scale: int, seeds: int) -> Ablation:
 
 
 def ablation_tables(found: Ablation, seeds: int) -> None:
-    columns = ("variant", *(f"{w} {share:.0%}" for w in WORKLOADS for share in SHARES), "mean")
-    rows = []
-    for name in VARIANTS:
-        means = [fmean(found[name, w, share]) for w in WORKLOADS for share in SHARES]
-        rows.append((name, *means, fmean(means)))
+    columns = ("workload", "cache", *VARIANTS)
+    rows: list[tuple[object, ...]] = []
+    for workload in WORKLOADS:
+        for share in SHARES:
+            means = [fmean(found[name, workload, share]) for name in VARIANTS]
+            rows.append((workload, f"{share:.0%}", *means))
     title = f"misses relative to OPT's, mean of {seeds} seeds"
     report("predictive_improvements", title, columns, rows)
     rows = []
@@ -223,7 +224,7 @@ def meeting_picture(found: Meeting) -> None:
         style.dress(axes, f"{streams} streams", "frames (% of the data)", "")
         axes.set_xticks(at, [f"{100 * share:.0f}" for share in SHARES])
         axes.grid(False, axis="x")
-    figure.axes[0].set_ylabel("misses / OPT's of the fixed order", fontsize=style.FONT)
+    figure.axes[0].set_ylabel("misses / OPT's\nof the fixed order", fontsize=style.FONT)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(
         handles,
