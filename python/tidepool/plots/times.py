@@ -49,7 +49,12 @@ def time_figure(bars: Sequence[TimeBar]) -> Figure:
                 label=part,
             )
             left += seconds
-        axis.bar_label(drawn, [f"{sum_:,.0f}" if sum_ >= 100 else f"{sum_:.3g}" for sum_ in left], padding=2, fontsize=style.SMALL)
+        axis.bar_label(
+            drawn,
+            [f"{sum_:,.0f}" if sum_ >= 100 else f"{sum_:.3g}" for sum_ in left],
+            padding=2,
+            fontsize=style.SMALL,
+        )
         axis.set_yticks(at, [bar.label for bar in mine])
         axis.set_ylim(len(mine) - 0.4, -0.6)
         style.dress(axis, trace, "seconds", "")
