@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +92,18 @@ def test_a_page_waits_for_the_scan_that_trails(ok: Call, tmp_path: Path) -> None
     assert off > 0.95 * lru
     # it hits nearly all that it can: the first pages were read before anyone trailed
     assert on < off - 0.8 * 3000
+
+
+def test_the_guide_runs(ok: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "prediction.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        line
+        for block in re.findall(r"^```sh\n(.*?)^```$", guide, re.M | re.S)
+        for line in block.splitlines()
+    ]
+    assert len(lines) == 5
+    for line in lines:
+        words = shlex.split(line)
+        assert words[0] == "tidepool"
+        ok(words[1:])
