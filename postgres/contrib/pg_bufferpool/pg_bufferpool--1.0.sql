@@ -85,17 +85,51 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL RESTRICTED;
 
+-- Record references to shared buffers in a new file of the server's, which
+-- tidepool trace convert reads.  Privileges are checked in the functions.
+CREATE FUNCTION pg_bufferpool_trace_start(
+    path text,
+    sample_rate double precision DEFAULT 1.0)
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL UNSAFE;
+
+CREATE FUNCTION pg_bufferpool_trace_stop()
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL UNSAFE;
+
+-- The recording under way, or the last one; no row if there was none since
+-- the server started.
+CREATE FUNCTION pg_stat_get_bufferpool_trace(
+    OUT pid int,
+    OUT since timestamptz,
+    OUT path text,
+    OUT sample_rate double precision,
+    OUT written bigint,
+    OUT dropped bigint,
+    OUT bytes bigint,
+    OUT error text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+
+CREATE VIEW pg_stat_bufferpool_trace AS
+    SELECT * FROM pg_stat_get_bufferpool_trace();
+
 REVOKE ALL ON FUNCTION pg_bufferpool_pools() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpools() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_reset_bufferpools() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_algorithms() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_lists() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_check() FROM PUBLIC;
-REVOKE ALL ON pg_bufferpool, pg_stat_bufferpool FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_trace() FROM PUBLIC;
+REVOKE ALL ON pg_bufferpool, pg_stat_bufferpool, pg_stat_bufferpool_trace FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION pg_bufferpool_pools() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpools() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_algorithms() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_lists() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_check() TO pg_monitor;
-GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_trace() TO pg_monitor;
+GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool, pg_stat_bufferpool_trace TO pg_monitor;

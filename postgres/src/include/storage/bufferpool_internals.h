@@ -16,6 +16,7 @@
 #include "port/pg_bitutils.h"
 #include "storage/buf_internals.h"
 #include "storage/bufferpool.h"
+#include "storage/bufferpool_recorder.h"
 #include "storage/lwlock.h"
 
 /* ---- configuration ---- */

@@ -68,6 +68,7 @@ BufferPoolShmemSize(void)
 	Size		size = add_size(sizeof(BufferPoolShared) + PG_CACHE_LINE_SIZE,
 								BufferPoolStatsShmemSize());
 
+	size = add_size(size, BufferPoolRecorderShmemSize());
 	if (routine != NULL)
 		size = add_size(size, routine->shmem_size(routine, NBuffers) +
 						PG_CACHE_LINE_SIZE);
@@ -84,6 +85,7 @@ BufferPoolShmemInit(bool init)
 	bool		found;
 
 	BufferPoolStatsShmemInit();
+	BufferPoolRecorderShmemInit();
 	pool->routine = routine;
 	pool->shared = ShmemInitStruct("Buffer Pool", sizeof(BufferPoolShared),
 								   &found);
@@ -259,6 +261,23 @@ BufferPoolClaimed(BufferDesc *buf, uint32 old_state, bool from_ring)
 	}
 }
 
+/* Pages have come in by this process. */
+static void
+record_admissions(const Buffer *buffers, int nbuffers, IOContext io_context,
+				  bool extended)
+{
+	uint32		flags = BufferPoolAccess(io_context).flags;
+
+	for (int i = 0; i < nbuffers; i++)
+	{
+		const BufferTag *tag = &GetBufferDescriptor(buffers[i] - 1)->tag;
+
+		BufferPoolRecordReference(tag, extended ? RECORD_WRITE : RECORD_READ,
+								  flags);
+		BufferPoolReferenced(BufferTagPage(tag));
+	}
+}
+
 /*
  * These buffers, claimed by this process and still pinned, hold new pages and
  * are in the mapping.  (Or one of them was found there by an extension; then
@@ -273,6 +292,8 @@ BufferPoolAdmitted(const Buffer *buffers, int nbuffers, IOContext io_context,
 
 	MyBufferPoolCounters->count[extended ? BUFFERPOOL_EXTENDS :
 								BUFFERPOOL_READS] += nbuffers;
+	if (BufferPoolRecording())
+		record_admissions(buffers, nbuffers, io_context, extended);
 	if (!BufferPoolActive() || nbuffers == 0)
 		return;
 	access = BufferPoolAccess(io_context);

@@ -108,25 +108,31 @@ void
 BufferPoolHit(BufferDesc *buf, IOContext io_context)
 {
 	BufferPool *pool = &DefaultBufferPool;
-	uint32		wants = pool->routine->flags;
+	uint32		wants = BufferPoolActive() ? pool->routine->flags :
+		BUFFERPOOL_HIT_NOTHING;
 	tp_access	access = {0};
 	tp_page		page;
 
-	if (wants & BUFFERPOOL_HIT_NOTHING)
+	if ((wants & BUFFERPOOL_HIT_NOTHING) && !BufferPoolRecording())
 		return;
 	page = BufferTagPage(&buf->tag);
 	if (repeats(page))
 		access.flags |= TP_CORRELATED;
 	if (io_context == IOCONTEXT_VACUUM)
 		access.flags |= TP_VACUUM;
+	if (io_context == IOCONTEXT_BULKREAD)
+		access.flags |= TP_SEQUENTIAL;
+	if (BufferPoolRecording())
+		BufferPoolRecordReference(&buf->tag, RECORD_READ,
+								  access.flags | RECORD_HIT);
+	if (wants & BUFFERPOOL_HIT_NOTHING)
+		return;
 	if (!tp_promotes(&access) && !(wants & BUFFERPOOL_COUNTS_ALL))
 	{
 		BufferPoolCount(access.flags & TP_VACUUM ? BUFFERPOOL_VACUUMED :
 						BUFFERPOOL_CORRELATED);
 		return;
 	}
-	if (io_context == IOCONTEXT_BULKREAD)
-		access.flags |= TP_SEQUENTIAL;
 	if (wants & BUFFERPOOL_HIT_LOCK_FREE)
 	{
 		access.backend = MyProcNumber;

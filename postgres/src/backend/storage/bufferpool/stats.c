@@ -78,6 +78,7 @@ BufferPoolInitProcess(void)
 {
 	if (MyProcNumber >= 0 && MyProcNumber < slot_count())
 		MyBufferPoolCounters = &stats->slots[MyProcNumber].counters;
+	BufferPoolRecorderInitProcess();
 }
 
 static void

@@ -1,0 +1,269 @@
+/*-------------------------------------------------------------------------
+ *
+ * recorder.c
+ *	  The processes' side of recording: events are put into rings.
+ *
+ * Every process has a ring in shared memory.  It alone puts events in and
+ * moves the head; the recorder, a background worker of the extension
+ * pg_bufferpool, alone takes them out and moves the tail.  So neither waits
+ * for the other, there are no locks, and events can be recorded anywhere,
+ * also in critical sections.  If a ring is full the event is dropped and
+ * counted.
+ *
+ * A ring belongs to a slot of PGPROC, not to the process in it: what a process
+ * leaves behind is still written.
+ *
+ * While nothing is recorded this costs one branch where a page is found in
+ * its buffer, and memory that is never touched.
+ *
+ * src/backend/storage/bufferpool/recorder.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "portability/instr_time.h"
+#include "storage/bufferpool_internals.h"
+#include "storage/bufferpool_recorder.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "storage/shmem.h"
+
+/* What the processes need to know; the recorder sets it before the flag. */
+typedef struct RecorderShared
+{
+	volatile uint32 recording;
+	int			recorder;		/* its ProcNumber */
+	uint64		threshold;		/* pages whose hash is below are recorded */
+	uint64		dropped_before; /* sum of the rings' at the start */
+} RecorderShared;
+
+int			bufferpool_trace_buffers;
+
+BufferRings BufferPoolRings;
+
+/* Where there are no rings. */
+static uint32 never;
+
+volatile uint32 *BufferPoolRecordingFlag = &never;
+
+static RecorderShared *shared;
+static int	my_ring = -1;
+
+/* ---- set-up ---- */
+
+static int
+ring_count(void)
+{
+	return MaxBackends + NUM_AUXILIARY_PROCS;
+}
+
+static uint32
+ring_capacity(void)
+{
+	return bufferpool_trace_buffers == 0 ? 0 :
+		pg_nextpower2_32(bufferpool_trace_buffers);
+}
+
+static Size
+rings_size(void)
+{
+	return mul_size(ring_count(), sizeof(BufferRing));
+}
+
+static Size
+records_size(void)
+{
+	return mul_size(mul_size(ring_count(), ring_capacity()),
+					sizeof(BufferRecord));
+}
+
+Size
+BufferPoolRecorderShmemSize(void)
+{
+	Size		size = add_size(sizeof(RecorderShared), rings_size());
+
+	return add_size(add_size(size, records_size()), 3 * PG_CACHE_LINE_SIZE);
+}
+
+void
+BufferPoolRecorderShmemInit(void)
+{
+	BufferRings *all = &BufferPoolRings;
+	bool		found;
+
+	all->count = ring_count();
+	all->capacity = ring_capacity();
+	all->rings = ShmemInitStruct("Buffer Pool Recorder Rings", rings_size(),
+								 &found);
+	if (!found)
+		for (int i = 0; i < all->count; i++)
+		{
+			pg_atomic_init_u64(&all->rings[i].head, 0);
+			pg_atomic_init_u64(&all->rings[i].dropped, 0);
+			pg_atomic_init_u64(&all->rings[i].tail, 0);
+		}
+	shared = ShmemInitStruct("Buffer Pool Recorder", sizeof(RecorderShared),
+							 &found);
+	if (!found)
+		MemSet(shared, 0, sizeof(RecorderShared));
+	if (all->capacity == 0)
+		return;
+	/* left as it is, so that it occupies nothing until it is used */
+	all->records = ShmemInitStruct("Buffer Pool Recorder Events",
+								   records_size(), &found);
+	BufferPoolRecordingFlag = &shared->recording;
+}
+
+/* A process begins to use shared buffers; it has a PGPROC. */
+void
+BufferPoolRecorderInitProcess(void)
+{
+	if (MyProcNumber >= 0 && MyProcNumber < BufferPoolRings.count)
+		my_ring = MyProcNumber;
+}
+
+/* ---- events ---- */
+
+/* Nanoseconds since a moment that is the same for all processes. */
+uint64
+BufferPoolRecorderTime(void)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	return INSTR_TIME_GET_NANOSEC(now);
+}
+
+/*
+ * The rule of docs/trace-format.md for seed 0, with the file's number for the
+ * relation's.
+ */
+static bool
+in_sample(const BufferTag *tag)
+{
+	uint64		page = (uint64) tag->relNumber << 34 |
+		(uint64) tag->forkNum << 32 | tag->blockNum;
+
+	return shared->threshold == PG_UINT64_MAX ||
+		tp_mix64(page + tp_mix64(UINT64CONST(0x9e3779b97f4a7c15))) < shared->threshold;
+}
+
+/*
+ * Put an event into this process's ring, unless that is full.  Wakes the
+ * recorder when the ring becomes half full: it looks often enough otherwise.
+ */
+static void
+put(const BufferTag *tag, uint8 kind, uint32 flags)
+{
+	BufferRings *all = &BufferPoolRings;
+	BufferRing *ring;
+	BufferRecord *record;
+	uint64		head;
+	uint64		waiting;
+
+	if (my_ring < 0)
+		return;
+	ring = &all->rings[my_ring];
+	head = pg_atomic_read_u64(&ring->head);
+	waiting = head - pg_atomic_read_u64(&ring->tail);
+	if (waiting >= all->capacity)
+	{
+		pg_atomic_write_u64(&ring->dropped,
+							pg_atomic_read_u64(&ring->dropped) + 1);
+		return;
+	}
+	pg_memory_barrier();		/* the place is free before it is written to */
+	record = &all->records[(Size) my_ring * all->capacity +
+						   (head & (all->capacity - 1))];
+	record->time = BufferPoolRecorderTime();
+	record->tablespace = tag->spcOid;
+	record->database = tag->dbOid;
+	record->file = tag->relNumber;
+	record->block = tag->blockNum;
+	record->pid = MyProcPid;
+	record->flags = flags;
+	record->fork = tag->forkNum;
+	record->kind = kind;
+	pg_write_barrier();			/* the event is whole before it can be seen */
+	pg_atomic_write_u64(&ring->head, head + 1);
+	if (waiting == all->capacity / 2)
+		SetLatch(&GetPGProcByNumber(shared->recorder)->procLatch);
+}
+
+/*
+ * This page has been referenced: RECORD_READ or, a new block, RECORD_WRITE.
+ * Never blocks, allocates or fails.
+ */
+void
+BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags)
+{
+	if (in_sample(tag))
+		put(tag, kind, flags);
+}
+
+/* The blocks of this fork from first on are about to cease to exist. */
+void
+BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
+					   BlockNumber first)
+{
+	BufferTag	tag;
+
+	if (!BufferPoolRecording())
+		return;
+	InitBufferTag(&tag, &locator, fork, first);
+	put(&tag, RECORD_FORGET, 0);
+}
+
+/* ---- for the recorder ---- */
+
+static uint64
+dropped_ever(void)
+{
+	uint64		sum = 0;
+
+	for (int i = 0; i < BufferPoolRings.count; i++)
+		sum += pg_atomic_read_u64(&BufferPoolRings.rings[i].dropped);
+	return sum;
+}
+
+/*
+ * From now on processes put events into their rings, of the pages whose hash
+ * is below threshold (PG_UINT64_MAX: of all).  What has been left in the
+ * rings since the last recording is thrown away.  The caller is the only
+ * recorder, and its latch is set when a ring fills up.
+ */
+void
+BufferPoolStartRecording(uint64 threshold, int recorder)
+{
+	for (int i = 0; i < BufferPoolRings.count; i++)
+	{
+		BufferRing *ring = &BufferPoolRings.rings[i];
+
+		pg_atomic_write_u64(&ring->tail, pg_atomic_read_u64(&ring->head));
+	}
+	shared->threshold = threshold;
+	shared->recorder = recorder;
+	shared->dropped_before = dropped_ever();
+	pg_memory_barrier();
+	shared->recording = 1;
+}
+
+/*
+ * No further events, but for one that each process may be about to put in.
+ */
+void
+BufferPoolStopRecording(void)
+{
+	shared->recording = 0;
+	pg_memory_barrier();
+}
+
+/* Events dropped since the last recording began, also if it is over. */
+uint64
+BufferPoolRecordsDropped(void)
+{
+	return dropped_ever() - shared->dropped_before;
+}

@@ -1,0 +1,91 @@
+/*-------------------------------------------------------------------------
+ *
+ * bufferpool_recorder.h
+ *	  Recording of the references to shared buffers.
+ *
+ * Who may touch what here is explained in storage/bufferpool/recorder.c, the
+ * file that is written in docs/trace-format.md.
+ *
+ * src/include/storage/bufferpool_recorder.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BUFFERPOOL_RECORDER_H
+#define BUFFERPOOL_RECORDER_H
+
+#include "port/atomics.h"
+#include "storage/buf_internals.h"
+
+extern PGDLLIMPORT int bufferpool_trace_buffers;
+
+/* What happened, numbered as in the trace format. */
+#define RECORD_READ			0
+#define RECORD_WRITE		1	/* a new block */
+#define RECORD_FORGET		5	/* this block and those after it are gone */
+#define RECORD_END			255 /* in files only: what follows is no record */
+
+/* A flag of references beside the core's, as in the trace format. */
+#define RECORD_HIT			0x100
+
+/* An event, in memory and in the file. */
+typedef struct BufferRecord
+{
+	uint64		time;			/* nanoseconds, of a monotonic clock */
+	Oid			tablespace;
+	Oid			database;
+	RelFileNumber file;
+	BlockNumber block;
+	uint32		pid;
+	uint16		flags;
+	uint8		fork;
+	uint8		kind;
+} BufferRecord;
+
+StaticAssertDecl(sizeof(BufferRecord) == 32, "a record has no padding");
+
+/* One process's events that have not been written yet. */
+typedef struct BufferRing
+{
+	/* changed by the process alone */
+	pg_atomic_uint64 head;		/* events put in, ever */
+	pg_atomic_uint64 dropped;	/* events for which there was no room, ever */
+	char		pad[PG_CACHE_LINE_SIZE - 2 * sizeof(pg_atomic_uint64)];
+	/* changed by the recorder alone */
+	pg_atomic_uint64 tail;		/* events taken out, ever */
+	char		pad2[PG_CACHE_LINE_SIZE - sizeof(pg_atomic_uint64)];
+} BufferRing;
+
+/* All rings: what the recorder works on. */
+typedef struct BufferRings
+{
+	int			count;			/* one for each process that there can be */
+	uint32		capacity;		/* events in a ring, a power of two; or 0 */
+	BufferRing *rings;
+	BufferRecord *records;		/* [ring * capacity + event % capacity] */
+} BufferRings;
+
+extern PGDLLIMPORT BufferRings BufferPoolRings;
+
+extern PGDLLIMPORT volatile uint32 *BufferPoolRecordingFlag;
+
+/* Is a recording under way?  May lag behind for an instant. */
+static inline bool
+BufferPoolRecording(void)
+{
+	return unlikely(*BufferPoolRecordingFlag != 0);
+}
+
+/* recorder.c */
+extern Size BufferPoolRecorderShmemSize(void);
+extern void BufferPoolRecorderShmemInit(void);
+extern void BufferPoolRecorderInitProcess(void);
+extern void BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
+									  uint32 flags);
+extern void BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
+								   BlockNumber first);
+extern uint64 BufferPoolRecorderTime(void);
+extern void BufferPoolStartRecording(uint64 threshold, int recorder);
+extern void BufferPoolStopRecording(void);
+extern uint64 BufferPoolRecordsDropped(void);
+
+#endif							/* BUFFERPOOL_RECORDER_H */
