@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 
 from tidepool.errors import TraceError
-from tidepool.traces import native, writers
+from tidepool.traces import native, recording, writers
 from tidepool.traces.csvfile import CsvTrace, WattTrace, delimiter_of, first_line, parse_columns
 from tidepool.traces.filetrace import FileTrace, strip_compression
 from tidepool.traces.model import Chunk, Trace
@@ -135,6 +135,14 @@ FORMATS: dict[str, Format] = {
             None,
             RedsetOptions,
         ),
+        Format(
+            "recording",
+            "a server's recording of its references",
+            (".rec",),
+            frozenset({"events", "writes", "time", "flags", "backend", "names"}),
+            lambda source, _: recording.RecordingTrace(source),
+            None,
+        ),
     )
 }
 
@@ -176,6 +184,8 @@ def format_of_contents(head: bytes, named: Format | None) -> Format | None:
     """Return the format of what begins with ``head``; where two look the same, the named one."""
     if head.startswith(MAGIC):
         return FORMATS["native"]
+    if head.startswith(recording.MAGIC):
+        return FORMATS["recording"]
     if b"\0" in head or b"\xff" in head:
         return _binary_format(head)
     line = first_line(head)[0].strip()
