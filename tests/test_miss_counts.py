@@ -110,7 +110,7 @@ def simulated(policy: str, trace: str) -> list[Result]:
 def model_misses(policy: str, trace: str, frames: int) -> tuple[int, int]:
     """Misses, and those of them that the policy refused to admit."""
     spec = parse_policy(policy)
-    model = MODELS[policy](spec.params(), frames, spec.policy.ghosts_per_frame)
+    model = MODELS[policy](spec.params(), frames, spec.policy.ghosts_per_frame, frames)
     for frame in range(frames):
         model.join(frame)
     frame_of: dict[int, int] = {}
@@ -120,6 +120,7 @@ def model_misses(policy: str, trace: str, frames: int) -> tuple[int, int]:
             model.hit(frame_of[page], flags)
             continue
         misses += 1
+        model.read(page)
         victim = model.victim(page, (), flags)
         if victim is None:
             refused += 1
