@@ -30,6 +30,7 @@
 	X(tp_policy_keep) \
 	X(tp_policy_recycle) \
 	X(tp_policy_jam) \
-	X(tp_policy_tac)
+	X(tp_policy_tac) \
+	X(tp_policy_page_temperature)
 
 #endif							/* TIDEPOOL_POLICIES_H */

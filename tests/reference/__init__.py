@@ -20,6 +20,7 @@ from reference.lru_k import LRUK
 from reference.mq import MQ
 from reference.mru import MRU
 from reference.osic import OSIC
+from reference.page_temperature import PageTemperature
 from reference.random import Random
 from reference.recycle_jam import Jam, Recycle
 from reference.s3fifo import S3FIFO
@@ -53,4 +54,5 @@ MODELS: dict[str, type[Model]] = {
     "recycle": Recycle,
     "jam": Jam,
     "tac": TAC,
+    "page_temperature": PageTemperature,
 }
