@@ -73,6 +73,12 @@ VARIANTS: dict[str, list[str]] = {
         "extent=1,admit_margin=0.5,heap_refresh=0",
         "extent=4,window=2,aging=0,admit_margin=0",
     ],
+    "page_temperature": [
+        "admit_margin=0.01",
+        "extent=5,aging=0.5,burst=0.1,burst_weight=1,admit_margin=0.5,sample=3",
+        "extent=8,streams=off,pages=off,burst_weight=0,admit_margin=0",
+        "extent=40,aging=2,burst=0,burst_weight=0.5,sample=2,admit_margin=0",
+    ],
     "lirs2": ["hir=0.3,ghosts=1", "hir=0.5,ghosts=4"],
 }
 

@@ -32,6 +32,7 @@
 	X(tp_policy_jam) \
 	X(tp_policy_pbm) \
 	X(tp_policy_pbm_pq) \
-	X(tp_policy_tac)
+	X(tp_policy_tac) \
+	X(tp_policy_page_temperature)
 
 #endif							/* TIDEPOOL_POLICIES_H */

@@ -39,7 +39,7 @@
  * Benefits: hits touch nothing; cold pages, those of scans above all, are not
  * admitted, so that little is written.
  * Memory: 24 bytes a frame beside the node; no ghosts.  The temperatures are
- * the caller's (24 bytes an extent).
+ * the caller's (64 bytes an extent).
  */
 #include "heap.h"
 #include "tac_bands.h"
@@ -233,22 +233,12 @@ tac_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	heap_leave(pool, frame, slot);
 }
 
-#define COLDEST_EXPONENT (-20)	/* of the band after that of temperature 0 */
-#define COLDEST_BANDS 61		/* that one, and those up to exponent 39 */
-
 static uint32_t
 coldest_band(const tp_pool *pool, uint32_t frame)
 {
-	tp_temperature seen = frame_of(pool, frame)->seen;
 	uint32_t	epoch = pool->extents == NULL ? 0 : pool->extents->epoch;
-	int64_t		level = level_of(seen);
-	int64_t		band;
 
-	if (level == LEVEL_NONE)
-		return 0;
-	band = level - epoch - COLDEST_EXPONENT + 1;
-	return band < 1 ? 1 : band >= COLDEST_BANDS ? COLDEST_BANDS - 1 :
-		(uint32_t) band;
+	return exponent_band(tp_temperature_at(frame_of(pool, frame)->seen, epoch));
 }
 
 static uint32_t
@@ -258,7 +248,7 @@ tac_coldest(const tp_pool *pool, tp_cursor *cursor)
 	uint8_t		order[BANDS];
 
 	if (!state->banded)
-		return tp_coldest_bands(pool, cursor, COLDEST_BANDS, 0, coldest_band);
+		return tp_coldest_bands(pool, cursor, EXPONENT_BANDS, 0, coldest_band);
 	bands_order(state->top, order);
 	return tp_coldest_lists(pool, cursor, order, BANDS);
 }

@@ -19,10 +19,10 @@
 #ifndef TIDEPOOL_TAC_BANDS_H
 #define TIDEPOOL_TAC_BANDS_H
 
-#include <string.h>
-
 #include "tidepool/extents.h"
 #include "tidepool/pool.h"
+
+#include "exponent.h"
 
 #define BANDS 10
 #define FIRST_BAND 2			/* list 1 is the heap's */
@@ -33,12 +33,9 @@
 static inline int64_t
 level_of(tp_temperature temperature)
 {
-	uint64_t	bits;
-
 	if (temperature.saved <= 0)
 		return LEVEL_NONE;
-	memcpy(&bits, &temperature.saved, sizeof(bits));
-	return (int64_t) (bits >> 52) - 1023 + temperature.epoch;
+	return (int64_t) exponent_of(temperature.saved) + temperature.epoch;
 }
 
 /* The list of the frames of this level, which has a band. */

@@ -8,7 +8,9 @@
 
 #define DEFAULT_AGING 10		/* reads a frame of the pool; see tac.c */
 
-_Static_assert(sizeof(tp_extent) == 24, "a slot is 24 bytes");
+#define DEFAULT_BURST 1			/* likewise */
+
+_Static_assert(sizeof(tp_extent) == 64, "a slot is a cache line");
 
 /* ---- temperatures ---- */
 
@@ -52,6 +54,7 @@ tp_extents_init(tp_extents *extents, uint32_t slots,
 	memset(extents, 0, tp_extents_size(slots));
 	extents->settings = *settings;
 	extents->epoch_end = settings->aging;
+	extents->short_epoch_end = settings->burst;
 	extents->mask = slots - 1;
 }
 
@@ -65,12 +68,18 @@ param(const tp_policy *policy, const double *params, const char *name,
 	return i < 0 ? otherwise : params[i];
 }
 
+static uint64_t
+epoch_length(double per_frame, uint32_t frames)
+{
+	double		reads = per_frame * frames;
+
+	return reads < 1 ? 1 : (uint64_t) reads;
+}
+
 void
 tp_extents_settings_of(const tp_policy *policy, const double *params,
 					   uint32_t frames, tp_extents_settings *settings)
 {
-	double		aging = param(policy, params, "aging", DEFAULT_AGING) * frames;
-
 	settings->pages = (uint32_t) param(policy, params, "extent",
 									   TP_EXTENT_PAGES);
 	settings->window = (uint32_t) param(policy, params, "window",
@@ -78,7 +87,11 @@ tp_extents_settings_of(const tp_policy *policy, const double *params,
 	settings->sequential_above = (uint32_t) param(policy, params,
 												  "sequential_above",
 												  TP_SEQUENTIAL_ABOVE);
-	settings->aging = aging < 1 ? 1 : (uint64_t) aging;
+	settings->streams = param(policy, params, "streams", 0) != 0;
+	settings->aging = epoch_length(param(policy, params, "aging",
+										 DEFAULT_AGING), frames);
+	settings->burst = epoch_length(param(policy, params, "burst",
+										 DEFAULT_BURST), frames);
 }
 
 static tp_temperature
@@ -89,34 +102,34 @@ temperature_of(const tp_extent *slot)
 	return temperature;
 }
 
-static tp_page
-extent_of(const tp_extents *extents, tp_page page)
+static uint64_t
+key_of(const tp_extents *extents, tp_page page)
 {
-	return tp_page_make(page.relation, page.block / extents->settings.pages);
+	return tp_page_key(tp_page_make(page.relation,
+									page.block / extents->settings.pages));
 }
 
 /* The slot number i of those that the extent may be in. */
 static uint32_t
-slot_of(const tp_extents *extents, tp_page extent, uint32_t i)
+slot_of(const tp_extents *extents, uint64_t key, uint32_t i)
 {
-	return ((uint32_t) tp_page_key(extent) + i) & extents->mask;
+	return ((uint32_t) key + i) & extents->mask;
 }
 
 static bool
-holds(const tp_extent *slot, tp_page extent)
+holds(const tp_extent *slot, uint64_t key)
 {
-	return slot->saved > 0 && slot->relation == extent.relation &&
-		slot->number == extent.block;
+	return slot->key == key && slot->saved > 0;
 }
 
 static const tp_extent *
-find(const tp_extents *extents, tp_page extent)
+find(const tp_extents *extents, uint64_t key)
 {
 	for (uint32_t i = 0; i < TP_EXTENT_PROBES; i++)
 	{
-		const tp_extent *slot = &extents->slots[slot_of(extents, extent, i)];
+		const tp_extent *slot = &extents->slots[slot_of(extents, key, i)];
 
-		if (holds(slot, extent))
+		if (holds(slot, key))
 			return slot;
 	}
 	return NULL;
@@ -124,15 +137,15 @@ find(const tp_extents *extents, tp_page extent)
 
 /* An extent's slot: its own, or an empty one, or that of the coldest. */
 static tp_extent *
-take(tp_extents *extents, tp_page extent)
+take(tp_extents *extents, uint64_t key)
 {
 	tp_extent  *coldest = NULL;
 
 	for (uint32_t i = 0; i < TP_EXTENT_PROBES; i++)
 	{
-		tp_extent  *slot = &extents->slots[slot_of(extents, extent, i)];
+		tp_extent  *slot = &extents->slots[slot_of(extents, key, i)];
 
-		if (holds(slot, extent))
+		if (holds(slot, key))
 			return slot;
 		if (coldest == NULL ||
 			tp_colder(temperature_of(slot), temperature_of(coldest)))
@@ -140,24 +153,116 @@ take(tp_extents *extents, tp_page extent)
 	}
 	if (coldest->saved > 0)
 		extents->forgotten++;
-	coldest->relation = extent.relation;
-	coldest->number = extent.block;
+	memset(coldest, 0, sizeof(*coldest));
+	coldest->key = key;
 	coldest->epoch = extents->epoch;
-	coldest->saved = 0;
+	coldest->short_epoch = extents->short_epoch;
 	return coldest;
 }
 
+/* ---- detail ---- */
+
+/* Which of the counts is the page's. */
+static uint32_t
+count_of(const tp_extents *extents, tp_page page)
+{
+	uint32_t	pages = extents->settings.pages;
+	uint64_t	number = page.block % pages;
+
+	return (uint32_t) (pages <= TP_EXTENT_COUNTS ? number :
+					   number * TP_EXTENT_COUNTS / pages);
+}
+
+static double
+recent_now(const tp_extents *extents, const tp_extent *slot)
+{
+	return slot->recent * halved(extents->short_epoch - slot->short_epoch);
+}
+
 static void
-warm(tp_extents *extents, tp_page page, double saving)
+catch_up(const tp_extents *extents, tp_extent *slot)
+{
+	uint32_t	due = extents->epoch - slot->epoch;
+
+	slot->recent = recent_now(extents, slot);
+	slot->short_epoch = extents->short_epoch;
+	if (due == 0)
+		return;
+	slot->saved = tp_temperature_at(temperature_of(slot), extents->epoch);
+	slot->epoch = extents->epoch;
+	for (uint32_t i = 0; i < TP_EXTENT_COUNTS; i++)
+		slot->counts[i] = (uint8_t) (due > 7 ? 0 : slot->counts[i] >> due);
+}
+
+static void
+warm(tp_extents *extents, tp_page page, double saving, bool random)
 {
 	tp_extent  *slot;
+	uint8_t    *count;
 
 	if (saving <= 0)
 		return;
-	slot = take(extents, extent_of(extents, page));
-	slot->saved = tp_temperature_at(temperature_of(slot), extents->epoch) +
-		saving;
-	slot->epoch = extents->epoch;
+	slot = take(extents, key_of(extents, page));
+	catch_up(extents, slot);
+	slot->saved += saving;
+	slot->recent += saving;
+	count = &slot->counts[count_of(extents, page)];
+	if (random)
+		*count = (uint8_t) (*count > UINT8_MAX - TP_EXTENT_UNIT ? UINT8_MAX :
+							*count + TP_EXTENT_UNIT);
+}
+
+/* See tp_extents_page.  Sums are in eighths; they are small and exact. */
+static double
+likeness(const tp_extents *extents, const tp_extent *slot, tp_page page)
+{
+	uint32_t	due = extents->epoch - slot->epoch;
+	uint32_t	pages = extents->settings.pages;
+	double		n = pages < TP_EXTENT_COUNTS ? pages : TP_EXTENT_COUNTS;
+	uint32_t	own;
+	uint32_t	sum = 0;
+	uint32_t	squares = 0;
+	double		mean;
+	double		difference;
+
+	if (due > 7)
+		return 1;
+	own = slot->counts[count_of(extents, page)] >> due;
+	for (uint32_t i = 0; i < TP_EXTENT_COUNTS; i++)
+	{
+		uint32_t	count = slot->counts[i] >> due;
+
+		sum += count;
+		squares += count * count;
+	}
+	if (sum == 0)
+		return 1;
+	mean = sum / n / TP_EXTENT_UNIT;
+	difference = squares / n / (TP_EXTENT_UNIT * TP_EXTENT_UNIT) - mean * mean -
+		mean * 2 / 3;
+	if (difference <= 0)
+		return 1;
+	return 1 + ((double) own / TP_EXTENT_UNIT / mean - 1) *
+		(difference / (difference + mean));
+}
+
+double
+tp_extents_page(const tp_extents *extents, tp_page page, bool pages,
+				double burst_weight)
+{
+	const tp_extent *slot;
+	double		burst;
+
+	if (extents == NULL)
+		return 0;
+	slot = find(extents, key_of(extents, page));
+	if (slot == NULL)
+		return 0;
+	burst = burst_weight * ((double) extents->settings.aging /
+							(double) extents->settings.burst);
+	return tp_temperature_at(temperature_of(slot), extents->epoch) *
+		(pages ? likeness(extents, slot, page) : 1) +
+		burst * recent_now(extents, slot);
 }
 
 /* ---- the window ---- */
@@ -189,16 +294,23 @@ bool
 tp_extents_read(tp_extents *extents, tp_page page)
 {
 	const tp_extents_settings *settings = &extents->settings;
-	bool		sequential = is_sequential(extents, page);
+	bool		sequential = settings->streams ?
+		tp_streams_access(&extents->streams, page) :
+		is_sequential(extents, page);
 
 	warm(extents, page, sequential ? settings->sequential_saving :
-		 settings->random_saving);
+		 settings->random_saving, !sequential);
 	extents->recent[extents->reads % settings->window] = page;
 	extents->sequential += sequential;
 	if (++extents->reads == extents->epoch_end)
 	{
 		extents->epoch++;
 		extents->epoch_end += settings->aging;
+	}
+	if (extents->reads == extents->short_epoch_end)
+	{
+		extents->short_epoch++;
+		extents->short_epoch_end += settings->burst;
 	}
 	return sequential;
 }
@@ -212,7 +324,7 @@ tp_extents_temperature(const tp_extents *extents, tp_page page)
 	if (extents == NULL)
 		return temperature;
 	temperature.epoch = extents->epoch;
-	slot = find(extents, extent_of(extents, page));
+	slot = find(extents, key_of(extents, page));
 	if (slot != NULL)
 		temperature.saved = tp_temperature_at(temperature_of(slot),
 											  extents->epoch);

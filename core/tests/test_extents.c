@@ -9,7 +9,13 @@
 #define SLOTS 64
 
 static const tp_extents_settings defaults = {
-	TP_EXTENT_PAGES, TP_WINDOW_READS, TP_SEQUENTIAL_ABOVE, 1000, 100, 1
+	.pages = TP_EXTENT_PAGES,
+	.window = TP_WINDOW_READS,
+	.sequential_above = TP_SEQUENTIAL_ABOVE,
+	.aging = 1000,
+	.burst = 1000,
+	.random_saving = 100,
+	.sequential_saving = 1
 };
 
 static tp_extents *

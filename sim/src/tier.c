@@ -115,7 +115,7 @@ spend(tps_tier *tier, double microseconds)
 static void
 disk_write(tps_tier *tier, uint64_t page)
 {
-	bool		sequential = streams_access(&tier->writes, page);
+	bool		sequential = tp_streams_access(&tier->writes, cache_page(page));
 	double		time = sequential ? tier->options.disk.sequential_write :
 		tier->options.disk.random_write;
 
@@ -245,7 +245,7 @@ admit(tps_tier *tier, uint64_t page, const tp_access *access)
 static void
 read_page(tps_tier *tier, uint64_t page, const tp_access *access)
 {
-	bool		sequential = streams_access(&tier->reads, page);
+	bool		sequential = tp_streams_access(&tier->reads, cache_page(page));
 	uint64_t	before = tier->core.extents->sequential;
 	uint32_t	frame = pagetable_find(&tier->cache->table, page);
 	bool		from_ssd = tp_tier_read(&tier->core, cache_page(page), frame, access);
@@ -332,7 +332,7 @@ read_offline(tps_tier *tier, const tps_events *events, size_t i,
 			 const uint8_t *next_sequential)
 {
 	uint64_t	page = events->page[i];
-	bool		sequential = streams_access(&tier->reads, page);
+	bool		sequential = tp_streams_access(&tier->reads, cache_page(page));
 	opt_outcome outcome;
 
 	if (tier->opt != NULL)
@@ -465,7 +465,7 @@ tps_tier_check(const tps_tier *tier, char *text, size_t size)
 
 struct tps_classes
 {
-	streams		reads;
+	tp_streams	reads;
 };
 
 tps_classes *
@@ -486,5 +486,5 @@ tps_classes_feed(tps_classes *classes, const tps_events *events,
 {
 	for (size_t i = 0; i < events->n; i++)
 		sequential[i] = event_kind(events, i) == EVENT_READ &&
-			streams_access(&classes->reads, events->page[i]);
+			tp_streams_access(&classes->reads, cache_page(events->page[i]));
 }

@@ -5,9 +5,10 @@
 #ifndef TIDEPOOL_SIM_TIER_H
 #define TIDEPOOL_SIM_TIER_H
 
+#include "tidepool/streams.h"
+
 #include "cache.h"
 #include "opt_time.h"
-#include "streams.h"
 
 /* Pages that wait to be written to the SSD, in order. */
 typedef struct tier_queue
@@ -34,8 +35,13 @@ struct tps_tier
 	uint32_t	dirty_count;
 	uint64_t   *flushing;		/* [capacity] room for pages to be sorted */
 	tier_queue	queue;
-	streams		reads;
-	streams		writes;			/* of the disk */
+
+	/*
+	 * The device's own view of what is sequential, which costs are counted
+	 * by.  Policies have theirs (extents.h).
+	 */
+	tp_streams	reads;
+	tp_streams	writes;			/* of the disk */
 	double		clock;			/* microseconds that the cache has waited */
 };
 

@@ -20,6 +20,7 @@ from reference.lru_k import LRUK
 from reference.mq import MQ
 from reference.mru import MRU
 from reference.osic import OSIC
+from reference.page_temperature import PageTemperature
 from reference.pbm import PBM
 from reference.pbm_pq import PbmPq
 from reference.random import Random
@@ -57,4 +58,5 @@ MODELS: dict[str, type[Model]] = {
     "pbm": PBM,
     "pbm_pq": PbmPq,
     "tac": TAC,
+    "page_temperature": PageTemperature,
 }

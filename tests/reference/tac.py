@@ -37,7 +37,7 @@ class TAC(Model):
 
     @property
     def epoch(self) -> int:
-        return 0 if self.extents is None else len(self.extents.recent) // self.extents.aging
+        return 0 if self.extents is None else len(self.extents.reads) // self.extents.aging
 
     def temperature(self, page: int) -> float:
         return 0.0 if self.extents is None else self.extents[page]

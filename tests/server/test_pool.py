@@ -70,7 +70,8 @@ def test_libraries_must_be_preloaded(make: Make) -> None:
 
 def test_all_policies_of_the_core_are_there(make: Make) -> None:
     header = (ROOT / "core" / "policies" / "policies.h").read_text()
-    core = set(re.findall(r"X\(tp_policy_(\w+)\)", header)) - {"tac"}  # of SSD tiers only
+    of_tiers = {"tac", "page_temperature"}  # they order an SSD, not buffers
+    core = set(re.findall(r"X\(tp_policy_(\w+)\)", header)) - of_tiers
     server = make()
     there = server.query("SELECT name FROM pg_bufferpool_algorithms()").splitlines()
     assert there[0] == "clock"

@@ -178,7 +178,7 @@ def _cells(
     specs: Sequence[PolicySpec],
     sizes: Sequence[int],
     seeds: Sequence[int],
-    tiers: Sequence[Ssd | None],
+    tiers: Sequence[Ssd | None] = (None,),
 ) -> list[Cell]:
     """Return the replays to make; a seed more makes none if nothing depends on it."""
     return [

@@ -278,7 +278,7 @@ void		tps_replay_io(const tps_replay *replay, tps_events *events);
  *
  * COSTS.  A read costs what the device that serves it takes for a random or a
  * sequential one.  Which of the two it is is a property of the stream of
- * reads (sim/src/streams.h), whoever serves them: a read that continues a
+ * reads (tidepool/streams.h), whoever serves them: a read that continues a
  * stream can be asked for ahead.  Writes to the disk are classified in the
  * same way among themselves.  Writes to the SSD, whose frames are anywhere,
  * are random.
@@ -300,8 +300,9 @@ typedef struct tps_tier_sums
 	uint64_t	sequential_reads;
 	uint64_t	random_hits;	/* of them, served by the SSD */
 	uint64_t	sequential_hits;
-	uint64_t	misjudged;		/* of them, those of the other class by the
-								 * window (tidepool/extents.h) */
+	uint64_t	misjudged;		/* of them, those that count as of the other
+								 * class in the temperatures
+								 * (tidepool/extents.h) */
 	uint64_t	refused;		/* pages offered to the SSD in vain */
 	uint64_t	random_writes;	/* to the disk */
 	uint64_t	sequential_writes;

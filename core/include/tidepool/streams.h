@@ -1,0 +1,64 @@
+/*
+ * streams.h
+ *	  Which accesses of a device are sequential, told by following streams.
+ *
+ * The last positions of up to TP_STREAMS streams are remembered.  An access
+ * that is up to TP_STREAM_REACH pages ahead of a stream's position continues
+ * the nearest such stream and is sequential.  An access to a stream's very
+ * position is a repetition, which is random.  Any other is random too and
+ * begins a new stream, in place of the one whose last access was longest ago.
+ *
+ * So the second access of a run is the first that is seen to be sequential,
+ * and as many runs can be told apart as there are streams.
+ */
+#ifndef TIDEPOOL_STREAMS_H
+#define TIDEPOOL_STREAMS_H
+
+#include "tidepool/page.h"
+
+#define TP_STREAMS 64
+#define TP_STREAM_REACH 32		/* pages: 256 kB */
+
+typedef struct tp_stream
+{
+	tp_page		position;		/* last page; different for each stream */
+	uint64_t	used;			/* clock of its last access; 0: none yet */
+} tp_stream;
+
+/* Zero-initialised to begin. */
+typedef struct tp_streams
+{
+	tp_stream	streams[TP_STREAMS];
+	uint64_t	clock;			/* accesses so far */
+} tp_streams;
+
+/* A page is accessed.  Returns whether that is sequential.  O(TP_STREAMS). */
+static inline bool
+tp_streams_access(tp_streams *s, tp_page page)
+{
+	uint32_t	nearest = TP_STREAM_REACH + 1;
+	tp_stream  *continued = NULL;
+	tp_stream  *oldest = s->streams;
+
+	for (tp_stream *stream = s->streams; stream < s->streams + TP_STREAMS;
+		 stream++)
+	{
+		uint32_t	ahead = page.block - stream->position.block;
+
+		if (ahead < nearest && stream->used > 0 &&
+			stream->position.relation == page.relation)
+		{
+			nearest = ahead;
+			continued = stream;
+		}
+		if (stream->used < oldest->used)
+			oldest = stream;
+	}
+	if (continued == NULL)
+		continued = oldest;
+	continued->position = page;
+	continued->used = ++s->clock;
+	return nearest > 0 && nearest <= TP_STREAM_REACH;
+}
+
+#endif							/* TIDEPOOL_STREAMS_H */

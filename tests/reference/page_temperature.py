@@ -1,0 +1,58 @@
+"""Temperature-aware caching by page, from the definition in core/policies/page_temperature.c."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+from reference.base import Model
+from reference.extents import Extents
+from reference.sample import sample_frames
+
+
+class PageTemperature(Model):
+    savings = (1.0, 0.01)  # of a pool without a tier
+
+    def init(self) -> None:
+        self.extents: Extents | None = None
+
+    def read(self, page: int) -> None:
+        if self.extents is None:
+            reads = (max(1, int(self.params[name] * self.capacity)) for name in ("aging", "burst"))
+            aging, burst = reads
+            pages, streams = int(self.params["extent"]), self.params["streams"] == 1
+            self.extents = Extents(pages, 20, 2, aging, self.savings, burst, streams)
+        self.extents.read(page)
+
+    def temperature(self, page: int) -> float:
+        if self.extents is None:
+            return 0.0
+        pages = self.params["pages"] == 1
+        return self.extents.of_page(page, pages, self.params["burst_weight"])
+
+    def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
+        frames = sample_frames(self, int(self.params["sample"]), unusable)
+        if not frames:
+            return None
+        choice = min(frames, key=lambda frame: self.temperature(self.page[frame]))
+        incoming, least = self.temperature(page), self.temperature(self.page[choice])
+        admitted = incoming > least and incoming >= (1 + self.params["admit_margin"]) * least
+        return choice if admitted else None
+
+    def on_admit(self, frame: int, page: int, flags: int) -> None: ...
+
+    def on_evict(self, frame: int, flags: int) -> None: ...
+
+    def on_forget(self, frame: int) -> None: ...
+
+    def coldest(self) -> list[int]:
+        def exponent(frame: int) -> float:
+            temperature = self.temperature(self.page[frame])
+            if temperature <= 0:
+                return -math.inf
+            return min(max(math.frexp(temperature)[1] - 1, -20), 39)
+
+        return sorted([frame for frame in self.members if frame in self.page], key=exponent)
+
+    def state(self) -> dict[str, list[str] | str]:
+        return {"cached": [self.show(frame) for frame in self.members if frame in self.page]}
