@@ -157,12 +157,12 @@ static const tp_param page_temperature_params[] = {
 	},
 	[PARAM_BURST] = {
 		.name = "burst", .type = TP_PARAM_FRACTION,
-		.default_value = 0.05, .min = 0, .max = 1e6,
+		.default_value = 0.1, .min = 0, .max = 1e6,
 		.help = "reads after which the second temperatures are halved, per frame"
 	},
 	[PARAM_BURST_WEIGHT] = {
 		.name = "burst_weight", .type = TP_PARAM_REAL,
-		.default_value = 0.15, .min = 0, .max = 1e6,
+		.default_value = 0.3, .min = 0, .max = 1e6,
 		.help = "weight of the second temperature, for the same rate of reads"
 	},
 	[PARAM_PAGES] = {
@@ -173,7 +173,7 @@ static const tp_param page_temperature_params[] = {
 	},
 	[PARAM_ADMIT_MARGIN] = {
 		.name = "admit_margin", .type = TP_PARAM_REAL,
-		.default_value = 2, .min = 0, .max = 1e6,
+		.default_value = 3, .min = 0, .max = 1e6,
 		.help = "how much warmer a page must be than the one it replaces; 0.01 is 1%"
 	},
 	[PARAM_SAMPLE] = {
