@@ -62,8 +62,17 @@ def run(command: click.Command, name: str, args: list[str] | None = None) -> Non
         sys.exit(1)
     except BrokenPipeError:
         # the reader of our output is gone; so should we be, quietly
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         sys.exit(141)
     except OSError as error:
         _tell(f"{error.filename or 'input/output'}: {error.strerror or error}")
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _give_up_output()
         sys.exit(1)
+
+
+def _give_up_output() -> None:
+    """Let what could not be written go, so that Python does not try, and fail, once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
