@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from reference import MODELS
 from reference.extents import Extents
+from reference.page_temperature import PageTemperature
 from reference.tac import TAC
 from simulation import naive
 from simulation.generated import Event
@@ -74,7 +75,7 @@ class Frames:
 
     def __init__(self, spec: PolicySpec, frames: int, savings: tuple[float, float]) -> None:
         self.model = MODELS[spec.policy.name](spec.params(), 0, 10, frames)
-        if isinstance(self.model, TAC):
+        if isinstance(self.model, (TAC, PageTemperature)):
             self.model.savings = savings
         for frame in range(frames):
             self.model.join(frame)

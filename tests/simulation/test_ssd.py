@@ -23,6 +23,8 @@ from tidepool.simulation import (
     parse_ssd_policy,
     simulate,
 )
+from tidepool.simulation.offline import least_time
+from tidepool.simulation.replay import Replay
 from tidepool.simulation.ssd import NO_SSD, OPT, Tier
 from tidepool.traces import Kind, Trace
 
@@ -32,8 +34,16 @@ SLOW_SSD = Device("slow", 12.0, 0.5, 400.0, 11.0)
 
 # small extents, so that few pages have several, and few reads to an epoch
 TAC = "tac:extent=4,window=6,sequential_above=1,aging=3"
-EXTENTS = {TAC: (4, 6, 1, 3), f"{TAC},order=bands": (4, 6, 1, 3)}
-SPECS = [TAC, f"{TAC},order=bands", "tac", "lru", "clock", "arc", "none", "opt", "opt:by=time"]
+BY_PAGE = "page_temperature:extent=4,aging=3,burst=1,sample=3,admit_margin=0.5"
+BY_WINDOW = "page_temperature:extent=4,aging=3,streams=off,pages=off,sample=3"
+# pages, window, sequential above; per frame, reads of an epoch and of a short one; streams
+EXTENTS: dict[str, tuple[int, int, int, float, float, bool]] = {
+    TAC: (4, 6, 1, 3, 1, False),
+    f"{TAC},order=bands": (4, 6, 1, 3, 1, False),
+    BY_PAGE: (4, 20, 2, 3, 1, True),
+    BY_WINDOW: (4, 20, 2, 3, 0.1, False),
+}
+SPECS = [*EXTENTS, "tac", "lru", "clock", "arc", "none", "opt", "opt:by=time"]
 
 
 def run(trace: Trace, memory: str, frames: int, ssd: Ssd, **options: Any) -> SsdResult:
@@ -64,8 +74,9 @@ def naive_tier(ssd: Ssd, stream: list[naive_ssd.IO]) -> naive_ssd.Tier:
         max(0.0, ssd.disk.random_read - ssd.device.random_read),
         max(0.0, ssd.disk.sequential_read - ssd.device.random_read),
     )
-    pages, window, above, aging = EXTENTS.get(text, (32, 20, 2, 10))
-    extents = Extents(pages, window, above, max(1, aging * ssd.frames), savings)
+    pages, window, above, *epochs, streams = EXTENTS.get(text, (32, 20, 2, 10, 1, False))
+    aging, burst = (max(1, int(reads * ssd.frames)) for reads in epochs)
+    extents = Extents(pages, window, above, aging, savings, burst, streams)
     common = (extents, ssd.frames, ssd.disk, ssd.device, ssd.write_back, ssd.write_buffer)
     if ssd.spec.policy == OPT:
         by_time = text == "opt:by=time"
@@ -149,6 +160,36 @@ def test_every_policy_serves_on_the_ssd(policy: str) -> None:
     assert 0 < tier.hits < tier.reads == none.reads
     assert tier.read_time < none.read_time == none.time
     assert none.hits == none.ssd_writes == 0
+
+
+@given(trace=traces(), frames=st.integers(1, 4), ssd_frames=st.integers(1, 6))
+def test_nothing_stays_under_the_bound(trace: EventTrace, frames: int, ssd_frames: int) -> None:
+    warmup = sum(event.is_reference for event in trace.events) // 4
+    replay = Replay(parse_policy("lru"), frames, options=Options(warmup=warmup))
+    tier = replay.attach(Ssd(parse_ssd_policy("opt"), ssd_frames, DISK, SSD))
+    position = 0
+    for chunk in trace.chunks():
+        replay.feed(position, chunk)
+        position += len(chunk)
+    stream, counted_from = tier.recorded()
+    bound = least_time(stream, ssd_frames, DISK, SSD, counted_from)
+    for spec in ("none", "lru", "tac", "opt", "opt:by=time"):
+        ssd = Ssd(parse_ssd_policy(spec), ssd_frames, DISK, SSD)
+        assert run(trace, "lru", frames, ssd, warmup=warmup).time >= bound - 1e-9
+
+
+def test_the_bound_is_met_where_everything_fits() -> None:
+    """No page makes room for another, so that only first reads are the disk's."""
+    trace = zipf(200, 5000)
+    replay = Replay(parse_policy("lru"), 20)
+    tier = replay.attach(Ssd(parse_ssd_policy("opt"), 200, DISK, SSD))
+    position = 0
+    for chunk in trace.chunks():
+        replay.feed(position, chunk)
+        position += len(chunk)
+    stream, _ = tier.recorded()
+    result = tier.result()
+    assert least_time(stream, 200, DISK, SSD) == pytest.approx(result.read_time)
 
 
 def test_opt_reads_least_from_the_disk() -> None:
