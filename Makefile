@@ -13,7 +13,7 @@ SOURCES := $(shell find core sim python -type f -not -path '*/tests/*' -not -nam
 
 .DEFAULT_GOAL := install
 .PHONY: install help demo test test-c test-python test-long lint format fuzz bench \
-	postgres postgres-patches test-server test-suites test-postgres clean
+	postgres postgres-patches test-server test-stress test-suites test-postgres clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,12 +74,18 @@ test-python: $(STAMPS)/installed $(STAMPS)/dev ## policies against models, simul
 test-long: $(STAMPS)/installed $(STAMPS)/dev ## the same with many more random cases
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q -n 2
 
-test-server: $(STAMPS)/installed $(STAMPS)/dev ## build the server with assertions and test pools, counters, extensions
+test-server: $(STAMPS)/installed $(STAMPS)/dev ## build the server with assertions, and the unpatched one; test pools, counters, extensions, crashes
 	scripts/system-packages postgres
 	postgres/build debug $(TARBALL)
+	postgres/build stock $(TARBALL)
 	$(BIN)/pytest -q -n 2 tests/server
 
-test-suites: $(STAMPS)/installed ## PostgreSQL's regress and isolation suites under ALGORITHMS (all)
+test-stress: $(STAMPS)/installed $(STAMPS)/dev ## crash a server under load in ROUNDS rounds (one with each of ALGORITHMS: ten minutes) and verify it
+	scripts/system-packages postgres
+	postgres/build debug $(TARBALL)
+	PYTHONPATH=tests $(BIN)/python -m server.stress $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ALGORITHMS),--algorithms $(ALGORITHMS))
+
+test-suites: $(STAMPS)/installed ## PostgreSQL's regress and isolation suites under ALGORITHMS (plain configuration and all)
 	scripts/system-packages postgres
 	postgres/build debug $(TARBALL)
 	$(BIN)/python postgres/check $(ALGORITHMS)

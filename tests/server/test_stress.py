@@ -1,70 +1,56 @@
-"""Many clients on a tiny pool while tables are dropped, truncated and vacuumed."""
+"""Short rounds of the stress test; ``make test-stress`` runs it for long."""
 
 from __future__ import annotations
 
-import threading
+import random
 
 import pytest
 
 from server.conftest import Make
-from tidepool.server import Instance
-
-SECONDS = 8
-ROUND = (
-    "CREATE TABLE d AS SELECT g, repeat('y', 400) FROM generate_series(1, 2000) g",
-    "TRUNCATE d",
-    "INSERT INTO d SELECT g, repeat('z', 400) FROM generate_series(1, 3000) g",
-    "VACUUM d",
-    "DROP TABLE d",
-)
-BALANCED = (
-    "SELECT sum(abalance) = (SELECT sum(bbalance) FROM pgbench_branches)"
-    " AND sum(abalance) = (SELECT sum(tbalance) FROM pgbench_tellers) FROM pgbench_accounts"
-)
-
-
-class Drops(threading.Thread):
-    """Makes and drops a table and verifies the pool, again and again."""
-
-    def __init__(self, server: Instance) -> None:
-        super().__init__()
-        self.server = server
-        self.rounds = 0
-        self.enough = threading.Event()
-        self.violations: list[str] = []
-        self.error: Exception | None = None
-
-    def run(self) -> None:
-        try:
-            while not self.enough.is_set():
-                for statement in ROUND:
-                    self.server.query(statement)
-                self.violations += self.server.query(
-                    "SELECT * FROM pg_bufferpool_check()"
-                ).splitlines()
-                self.rounds += 1
-        except Exception as error:
-            self.error = error
+from server.stress import Stress, unexpected
 
 
 @pytest.mark.parametrize("algorithm", ["clock", "lru", "arc", "lirs", "osic"])
-def test_pool_stays_sound(make: Make, algorithm: str) -> None:
-    server = make(algorithm, autovacuum="on", autovacuum_naptime="1s", bgwriter_delay="20ms")
-    server.query("CREATE EXTENSION amcheck")
-    assert server.run(server.bin / "pgbench", "-i", "-q", "-s", "1").returncode == 0
-    drops = Drops(server)
-    drops.start()
-    bench = server.run(
-        server.bin / "pgbench", "-n", "-c", "8", "-j", "2", "-T", str(SECONDS), "postgres"
+def test_nothing_is_lost_and_the_pool_is_sound(make: Make, algorithm: str) -> None:
+    stress = Stress(make(algorithm))
+    result = stress.round(algorithm, random.Random(algorithm), seconds=6)
+    assert result.wrong == [], str(result)
+
+
+def test_losses_are_noticed(make: Make) -> None:
+    """The verification sees what it is there for."""
+    stress = Stress(make("lru"))
+    rng = random.Random(1)
+    assert stress.verify(rng) == []
+    stress.ledger.committed = 1
+    assert stress.verify(rng) == ["0 transactions are there, 1 to 1 were sent"]
+    stress.ledger.committed = 0
+    stress.server.query("INSERT INTO grown VALUES (1, 1, '')")
+    assert stress.verify(rng) == ["sums differ, or a batch is incomplete"]
+    stress.server.query("TRUNCATE grown")
+    # an index that lacks a tuple
+    stress.server.query(
+        "UPDATE pg_index SET indisready = false WHERE indexrelid = 'grown_batch_idx'::regclass"
     )
-    drops.enough.set()
-    drops.join()
-    assert bench.returncode == 0, bench.stdout
-    assert drops.error is None
-    assert drops.rounds > 0
-    assert drops.violations == []
-    assert server.query(BALANCED) == "t"
-    server.query(
-        "SELECT bt_index_check(oid, true) FROM pg_class WHERE relname = 'pgbench_accounts_pkey'"
+    stress.server.query("INSERT INTO grown SELECT 1, n, '' FROM generate_series(1, 100) n")
+    stress.server.query(
+        "UPDATE pg_index SET indisready = true WHERE indexrelid = 'grown_batch_idx'::regclass"
     )
-    assert "TRAP" not in server.log.read_text()
+    assert any("lacks matching index tuple" in line for line in stress.verify(rng))
+
+
+@pytest.mark.parametrize(
+    ("line", "trouble"),
+    [
+        ("[7] LOG:  server process (PID 8) was terminated by signal 9: Killed", False),
+        ("[7] LOG:  server process (PID 8) was terminated by signal 6: Aborted", True),
+        ('TRAP: failed Assert("found"), File: "bufmgr.c", Line: 1, PID: 8', True),
+        ("[8] ERROR:  canceling statement due to statement timeout", False),
+        ("[8] ERROR:  division by zero", True),
+        ("[8] PANIC:  could not locate a valid checkpoint record", True),
+        ("[8] WARNING:  page verification failed, calculated checksum 1 but expected 2", True),
+        ("[8] LOG:  checkpoint complete", False),
+    ],
+)
+def test_what_the_log_may_say(line: str, trouble: bool) -> None:
+    assert unexpected(line) == trouble
