@@ -1,0 +1,165 @@
+"""One data directory, now under PostgreSQL as it comes, now under ours.
+
+Each binary takes over from the other after a clean stop, and after the server
+was killed: then it replays what the other one has logged.  postgresql.conf is
+the same all the time, with our settings in it; only the libraries, which stock
+does not have, are taken out.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from server.conftest import BIN, LIBRARIES, ROOT
+from server.load import kill_server
+from tidepool.server import Instance
+
+STOCK = ROOT / "build" / "pgsql-stock" / "bin"
+
+# every index access method; toast, partitions, unlogged tables, sequences
+FILL = """
+CREATE EXTENSION amcheck;
+CREATE TABLE kinds (
+    id serial PRIMARY KEY, place point, words tsvector, numbers int[], day date, note text);
+ALTER TABLE kinds ALTER note SET STORAGE EXTERNAL;
+CREATE INDEX ON kinds USING hash (note);
+CREATE INDEX ON kinds USING gist (place);
+CREATE INDEX ON kinds USING spgist (place);
+CREATE INDEX ON kinds USING gin (words);
+CREATE INDEX ON kinds USING gin (numbers);
+CREATE INDEX ON kinds USING brin (day);
+CREATE TABLE parts (id int, pad text) PARTITION BY HASH (id);
+CREATE TABLE parts_0 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE INDEX ON parts (id);
+CREATE UNLOGGED TABLE passing (id int PRIMARY KEY);
+CREATE MATERIALIZED VIEW many AS SELECT g AS id FROM generate_series(1, 3000) g;
+"""
+WRITE = """
+INSERT INTO kinds (place, words, numbers, day, note)
+SELECT point(g, -g), to_tsvector('simple', 'w' || g % 97 || ' v' || g % 11), ARRAY[g, g % 7],
+    date '2026-01-01' + g, repeat(md5(g::text), CASE WHEN g % 50 = 0 THEN 200 ELSE 1 END)
+FROM generate_series(1, 2000) g;
+UPDATE kinds SET place = point(id, id) WHERE id % 5 = 0;
+DELETE FROM kinds WHERE id % 9 = 0;
+INSERT INTO parts SELECT g, repeat('p', 300) FROM generate_series(1, 3000) g;
+INSERT INTO passing SELECT coalesce(max(id), 0) + 1 FROM passing;
+UPDATE pgbench_accounts SET abalance = abalance + aid WHERE aid % 3 = 0;
+"""
+OPENED = "SELECT count(*), sum(length(note)) FROM kinds WHERE numbers @> ARRAY[3]"
+
+Stop = Callable[[Instance], None]
+
+
+def stop_cleanly(server: Instance) -> None:
+    server.stop()
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    path = Path(tempfile.mkdtemp(prefix="tidepool-test-"))
+    yield path
+    Instance(path, BIN).remove()
+
+
+def create(directory: Path, bin_directory: Path, algorithm: str) -> None:
+    server = Instance(directory, bin_directory)
+    server.create(
+        {
+            "shared_buffers": "1MB",
+            "fsync": "off",
+            "bufferpool.algorithm": algorithm,
+            "bufferpool.batch_size": "32",
+            "bufferpool.batch_threshold": "16",
+            "bufferpool.trace_buffers": "64",
+        }
+    )
+
+
+def open_with(directory: Path, bin_directory: Path) -> Instance:
+    """The same directory under another binary."""
+    server = Instance(directory, bin_directory)
+    server.log.unlink(missing_ok=True)
+    with (server.data / "postgresql.conf").open("r+") as file:
+        kept = [line for line in file if not line.startswith("shared_preload_libraries")]
+        if bin_directory == BIN:
+            kept.append(f"shared_preload_libraries = '{LIBRARIES}'\n")
+        file.seek(0)
+        file.truncate()
+        file.writelines(kept)
+    server.start()
+    return server
+
+
+def write(server: Instance) -> None:
+    # statement by statement, so that VACUUM may be among them
+    for statement in [*WRITE.split(";")[:-1], "VACUUM kinds", "CHECKPOINT", "DELETE FROM parts"]:
+        server.query(statement)
+    bench = server.run(server.bin / "pgbench", "-n", "-c", "4", "-t", "100")
+    assert bench.returncode == 0, bench.stdout
+
+
+def dump(server: Instance) -> str:
+    """All of the cluster that outlives a crash, as SQL."""
+    run = server.run(server.bin / "pg_dumpall", "--restrict-key=swap", "--no-unlogged-table-data")
+    assert run.returncode == 0, run.stdout
+    return run.stdout
+
+
+def control(server: Instance) -> dict[str, str]:
+    """What pg_controldata tells, but for what every server changes."""
+    run = server.run(server.bin / "pg_controldata", server.data)
+    assert run.returncode == 0, run.stdout
+    pairs = (line.split(":", 1) for line in run.stdout.splitlines())
+    changing = re.compile("checkpoint|last modified|cluster state|LSN", re.I)
+    return {name: value.strip() for name, value in pairs if not changing.search(name)}
+
+
+def verify(server: Instance) -> None:
+    check = server.run(server.bin / "pg_amcheck", "--heapallindexed", "postgres")
+    assert check.returncode == 0, check.stdout
+    sums = (
+        "SELECT count(*), sum(delta) = (SELECT sum(bbalance) FROM pgbench_branches)"
+        " FROM pgbench_history"
+    )
+    assert server.query(sums) == f"{server.query('SELECT 400 * max(rounds) FROM written')}|t"
+    log = server.log.read_text()
+    assert not re.search("WARNING|ERROR|PANIC|TRAP", log), log
+
+
+@pytest.mark.parametrize("algorithm", ["clock", "arc"])
+@pytest.mark.parametrize("stop", [stop_cleanly, kill_server])
+def test_binaries_take_over_from_each_other(directory: Path, stop: Stop, algorithm: str) -> None:
+    create(directory, STOCK, algorithm)
+    server = open_with(directory, STOCK)
+    server.run(server.bin / "pgbench", "-i", "-q", "-s", "1")
+    server.query(FILL)
+    server.query("CREATE TABLE written (rounds int)")
+    versions = control(server)
+    assert "Catalog version number" in versions
+    dumps = []
+    for rounds, binaries in enumerate([STOCK, BIN, STOCK], 1):
+        if rounds > 1:
+            server = open_with(directory, binaries)
+            assert dump(server) == dumps[-1]
+            verify(server)
+            # crashes reset statistics and unlogged tables, stops do neither
+            survived = stop is stop_cleanly
+            assert (server.query("SELECT max(id) FROM passing") != "") == survived
+            inserted = "SELECT n_tup_ins > 0 FROM pg_stat_user_tables WHERE relname = 'kinds'"
+            assert (server.query(inserted) == "t") == survived
+        write(server)
+        if binaries == BIN:  # stock will have to do with an extension whose library it lacks
+            server.query("CREATE EXTENSION pg_bufferpool")
+            assert server.query("SELECT algorithm FROM pg_bufferpool") == algorithm
+            assert server.query("SELECT * FROM pg_bufferpool_check()") == ""
+        server.query(f"INSERT INTO written VALUES ({rounds})")
+        dumps.append(dump(server))
+        assert len(set(dumps)) == rounds
+        assert control(server) == versions
+        stop(server)
