@@ -31,7 +31,7 @@ $(STAMPS)/venv: pyproject.toml scripts/system-packages
 	@touch $@
 
 $(STAMPS)/installed: $(STAMPS)/venv $(SOURCES)
-	$(BIN)/pip install --quiet --no-build-isolation '.[cluster]'
+	$(BIN)/pip install --quiet --no-build-isolation '.[cluster,workloads]'
 	@touch $@
 	@echo "installed: $(BIN)/tidepool"
 

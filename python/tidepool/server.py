@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 from tidepool.errors import TidepoolError
 
@@ -127,13 +128,27 @@ class Instance:
 
     # ---- use ----
 
-    def query(self, sql: str, *, user: str = "postgres", database: str = "postgres") -> str:
-        """What psql prints for a query: rows on lines, columns separated by |."""
+    def query(
+        self,
+        sql: str,
+        *,
+        user: str = "postgres",
+        database: str = "postgres",
+        input_file: IO[bytes] | None = None,
+    ) -> str:
+        """What psql prints for a query: rows on lines, columns separated by |.
+
+        ``input_file`` is what COPY … FROM STDIN reads.
+        """
         psql = (self.bin / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1")
-        return self._must(*psql, "-U", user, "-d", database, "-c", sql).strip()
+        where = ("-U", user, "-d", database)
+        return self._must(*psql, *where, "-c", sql, input_file=input_file).strip()
 
     def run(
-        self, *command: str | Path, output: Path | None = None
+        self,
+        *command: str | Path,
+        input_file: IO[bytes] | None = None,
+        output: Path | None = None,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command as the server's account, with connections going to this instance."""
         who = self._account
@@ -142,7 +157,7 @@ class Instance:
                 command,
                 cwd=self.directory,
                 env=self.environment(),
-                stdin=subprocess.DEVNULL,
+                stdin=input_file or subprocess.DEVNULL,
                 stdout=file if output else subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -163,8 +178,8 @@ class Instance:
             "PGDATABASE": "postgres",
         }
 
-    def _must(self, *command: str | Path) -> str:
-        run = self.run(*command)
+    def _must(self, *command: str | Path, input_file: IO[bytes] | None = None) -> str:
+        run = self.run(*command, input_file=input_file)
         if run.returncode != 0:
             program = Path(command[0]).name
             text = run.stdout.strip()
