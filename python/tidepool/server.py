@@ -19,6 +19,9 @@ from typing import IO
 
 from tidepool.errors import TidepoolError
 
+# shared_preload_libraries with which bufferpool.algorithm can be any policy
+LIBRARIES = "pg_bp_lru,pg_bp_osic,pg_bp_arc,pg_bp_lirs,pg_bp_rcrd,pg_bp_car,pg_bp_lab"
+
 # what a socket's path may have, less its name
 SOCKET_DIRECTORY_LENGTH = 90
 
@@ -130,19 +133,19 @@ class Instance:
 
     def query(
         self,
-        sql: str,
-        *,
+        *queries: str,
         user: str = "postgres",
         database: str = "postgres",
         input_file: IO[bytes] | None = None,
     ) -> str:
-        """What psql prints for a query: rows on lines, columns separated by |.
+        """What psql prints for queries of one session: rows on lines, columns separated by |.
 
-        ``input_file`` is what COPY … FROM STDIN reads.
+        ``input_file`` is what COPY … FROM STDIN reads; it must be the only
+        statement of its query.
         """
-        psql = (self.bin / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1")
-        where = ("-U", user, "-d", database)
-        return self._must(*psql, *where, "-c", sql, input_file=input_file).strip()
+        psql = (self.bin / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-U", user, "-d", database)
+        commands = (word for query in queries for word in ("-c", query))
+        return self._must(*psql, *commands, input_file=input_file).strip()
 
     def run(
         self,

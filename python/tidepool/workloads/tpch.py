@@ -1,8 +1,7 @@
 """The tables of TPC-H, loaded into an instance.
 
 The data is what TPC's generator makes, by its faithful and faster port
-``tpchgen-cli``, and depends on nothing but the scale factor.  It is streamed
-from the generator into COPY, so that it is on disk once.
+``tpchgen-cli``, and depends on nothing but the scale factor.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import IO
 
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
@@ -71,7 +71,14 @@ COLUMNS = {
 TABLES = tuple(COLUMNS)
 
 # The last terms make the order, hence every page, the same each time.
-CLUSTERED = "greatest(l_receiptdate, l_commitdate), l_orderkey, l_linenumber"
+_CLUSTER = (
+    "CREATE INDEX arrival ON lineitem"
+    " (greatest(l_receiptdate, l_commitdate), l_orderkey, l_linenumber)",
+    "CLUSTER lineitem USING arrival",
+    "DROP INDEX arrival",
+    "CREATE INDEX lineitem_shipdate ON lineitem"
+    " USING brin (l_shipdate) WITH (pages_per_range = 32)",
+)
 
 
 def load(
@@ -88,6 +95,7 @@ def load(
 
     Args:
         instance: it runs; the tables are made in its database ``postgres``.
+            A table's rows as text are in its directory for the moment.
         scale: the scale factor: 1 is about 1.3 GB with all tables, of which
             lineitem is 0.9 GB.
         tables: which of ``TABLES``.
@@ -117,39 +125,32 @@ def load(
 
 def _fill(instance: Instance, table: str, scale: float, *, clustered: bool) -> None:
     """Create a table and load it, in one transaction."""
-    create = f"CREATE TABLE {table} ({COLUMNS[table]});"
-    if clustered:
-        sql = (
-            f"{create} CREATE TEMP TABLE generated (LIKE {table}) ON COMMIT DROP;"
-            "COPY generated FROM STDIN (FORMAT csv, HEADER match);"
-            f"INSERT INTO {table} SELECT * FROM generated ORDER BY {CLUSTERED};"
-            f"CREATE INDEX {table}_shipdate ON {table}"
-            " USING brin (l_shipdate) WITH (pages_per_range = 32)"
-        )
-    else:
-        sql = f"{create} COPY {table} FROM STDIN (FORMAT csv, HEADER match)"
-    # What the generator complains of goes to a file: a pipe that nobody reads could fill up.
-    with tempfile.TemporaryFile("w+") as complaints:
-        size = f"--scale-factor={scale:f}"
-        with subprocess.Popen(
-            [_generator(), "csv", size, "--tables", table, "--stdout", "--quiet"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-        ) as generator:
-            instance.query(sql, input_file=generator.stdout)
-        if generator.returncode != 0:
-            complaints.seek(0)
-            text = complaints.read().strip() or f"exit status {generator.returncode}"
-            instance.query(f"DROP TABLE {table}")
-            raise TidepoolError(f"{GENERATOR} failed: {text.splitlines()[-1]}")
+    queries = [
+        f"CREATE TABLE {table} ({COLUMNS[table]})",
+        f"COPY {table} FROM STDIN (FORMAT csv, HEADER match)",
+        *(_CLUSTER if clustered else ()),
+    ]
+    with tempfile.TemporaryFile(dir=instance.directory) as rows:
+        _generate(table, scale, rows)
+        rows.seek(0)
+        instance.query("BEGIN", *queries, "COMMIT", input_file=rows)
 
 
-def _generator() -> Path:
-    """Where the generator is: installed beside this Python."""
+def _generate(table: str, scale: float, rows: IO[bytes]) -> None:
+    """Write a table's rows."""
     path = Path(sys.executable).with_name(GENERATOR)
     if not path.exists():
         raise TidepoolError(
             f"{GENERATOR} is not installed", hint="install it: pip install 'tidepool[workloads]'"
         )
-    return path
+    run = subprocess.run(
+        [path, "csv", f"--scale-factor={scale:f}", "--tables", table, "--stdout", "--quiet"],
+        stdin=subprocess.DEVNULL,
+        stdout=rows,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if run.returncode != 0:
+        complaints = run.stderr.strip() or f"exit status {run.returncode}"
+        raise TidepoolError(f"{GENERATOR} failed: {complaints.splitlines()[-1]}")
