@@ -13,7 +13,7 @@ SOURCES := $(shell find core sim python -type f -not -path '*/tests/*' -not -nam
 
 .DEFAULT_GOAL := install
 .PHONY: install help demo test test-c test-python test-long lint format fuzz bench \
-	postgres postgres-patches test-server test-suites clean
+	postgres postgres-patches test-server test-suites test-postgres clean
 
 help: ## list the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,7 +49,7 @@ demo: $(STAMPS)/installed ## simulate a database-like mix under all policies: ta
 
 BUILD := release
 
-postgres: $(STAMPS)/venv ## build PostgreSQL with buffer pools into build/pgsql (BUILD=debug: with assertions; TARBALL=path)
+postgres: $(STAMPS)/venv ## build PostgreSQL with buffer pools into build/pgsql (BUILD=debug: with assertions, BUILD=stock: without our changes; TARBALL=path)
 	scripts/system-packages postgres
 	postgres/build $(BUILD) $(TARBALL)
 
@@ -83,6 +83,11 @@ test-suites: $(STAMPS)/installed ## PostgreSQL's regress and isolation suites un
 	scripts/system-packages postgres
 	postgres/build debug $(TARBALL)
 	$(BIN)/python postgres/check $(ALGORITHMS)
+
+test-postgres: $(STAMPS)/installed ## PostgreSQL's whole test suite, TAP included, with default settings (an hour)
+	scripts/system-packages postgres postgres-suite
+	postgres/build suite $(TARBALL)
+	$(BIN)/python postgres/suite
 
 lint: $(STAMPS)/installed $(STAMPS)/dev ## formatting, lint, types
 	scripts/system-packages lint
