@@ -82,7 +82,7 @@ def serving(
 class Counters:
     """What PostgreSQL has counted, in blocks: of tables and indexes, by all processes.
 
-    Those of a process are there when it has ended.
+    Those of a process are there once it has ended.
     """
 
     hits: int
@@ -135,7 +135,7 @@ def side_by_side(instance: Instance, scripts: Sequence[str]) -> tuple[list[str],
     return answers, perf_counter() - begin
 
 
-def run(main: Callable[[], None]) -> None:
+def told(main: Callable[[], None]) -> None:
     """Run a script; errors of its user's are told in a line or two."""
     try:
         main()

@@ -42,7 +42,7 @@ from random import Random
 from statistics import median
 
 from common import OUT, report
-from live import STOCK, Counters, counters, programs, run, scratch, serving, side_by_side
+from live import STOCK, Counters, counters, programs, scratch, serving, side_by_side, told
 from matplotlib.ticker import NullFormatter
 
 from tidepool import parse_policy
@@ -339,4 +339,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    told(main)
