@@ -16,29 +16,27 @@ import argparse
 from functools import partial
 
 from common import report
+from live import STOCK, scratch, serving, told
 from pgbench import (
-    LIBRARIES,
+    BUFFERS,
     LOOKUPS,
-    OURS,
     SCAN,
     SELECT_ONLY,
-    STOCK,
     algorithms,
-    instances,
+    fill,
     paired,
-    restart,
     run,
     slower,
     transactions_for,
+    warm,
 )
 
 from tidepool.server import Instance
 
 TARGET = 2.0  # per cent
-BUFFERS = "1GB"  # the tables are less than a quarter, so that scans use no ring
-SCALE = 10
 UNBATCHED = {"bufferpool.batch_size": "1"}
 WORKLOADS = (SELECT_ONLY, SCAN, LOOKUPS)
+SETTINGS = {"shared_buffers": BUFFERS}
 QUICK = ["clock", "lru", "arc", "lirs"]
 
 
@@ -48,7 +46,7 @@ def prices(stock: Instance, other: Instance, algorithm: str, rounds: int) -> lis
     for work in WORKLOADS:
         count = transactions_for(stock, work)
         sides = [partial(run, stock, work, count, {}), partial(run, other, work, count, {})]
-        if algorithm not in ("stock", "clock"):
+        if algorithm not in (STOCK, "clock"):
             sides.append(partial(run, other, work, count, UNBATCHED))
         cells = [f"{slower(ratios):+.1f}" for ratios in paired(sides, rounds)[1:]]
         row += [*cells, ""][:2]
@@ -63,14 +61,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help=f"7 rounds of {' '.join(QUICK)}")
     options = parser.parse_args()
     rounds = 7 if options.quick else options.rounds
-    with instances([STOCK, STOCK], {"shared_buffers": BUFFERS}, SCALE) as (stock, other):
-        for instance in (stock, other):
-            restart(instance, {})
-        rows = [prices(stock, other, "stock", rounds)]
-        restart(other, {"shared_preload_libraries": LIBRARIES}, OURS)
-        for name in options.algorithm or (QUICK if options.quick else algorithms(other)):
-            restart(other, {"bufferpool.algorithm": name})
-            rows.append(prices(stock, other, name, rounds))
+    rows = []
+    with scratch() as one, scratch() as two:
+        fill(one)
+        fill(two)
+        names = options.algorithm or (QUICK if options.quick else algorithms(two))
+        with serving(one, STOCK, SETTINGS) as stock:
+            warm(stock)
+            for name in [STOCK, *names]:
+                with serving(two, name, SETTINGS) as other:
+                    warm(other)
+                    rows.append(prices(stock, other, name, rounds))
     columns = ["% slower than stock"]
     for work in WORKLOADS:
         columns += [work.name, "a lock each"]
@@ -78,4 +79,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    told(main)

@@ -18,26 +18,25 @@ import argparse
 from dataclasses import dataclass, replace
 
 from common import report
+from live import scratch, serving, told
 from pgbench import (
-    LIBRARIES,
+    BUFFERS,
     LOOKUPS,
-    OURS,
     SCAN,
     Workload,
     algorithms,
-    counters,
-    instances,
-    restart,
+    fill,
+    pool_counters,
     run,
     transactions_for,
+    warm,
 )
 
 from tidepool.server import Instance
 
 TARGET = 100  # times fewer waits
 CLIENTS = 16
-BUFFERS = "1GB"
-SCALE = 10
+SETTINGS = {"shared_buffers": BUFFERS}
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 THRESHOLDS = (1, 2, 4, 8, 16, 32, 48, 64)
 WORKLOADS = (replace(SCAN, clients=CLIENTS), replace(LOOKUPS, clients=CLIENTS))
@@ -59,9 +58,9 @@ def contention(
     """Run for about so long with such a queue."""
     settings = {"bufferpool.batch_size": str(size), "bufferpool.batch_threshold": str(threshold)}
     count = transactions_for(instance, work, seconds)
-    before = counters(instance)
+    before = pool_counters(instance)
     speed = run(instance, work, count, settings)
-    after = counters(instance)
+    after = pool_counters(instance)
     change = {name: after[name] - before[name] for name in after}
     references = change["hits"] + change["reads"]
     return Contention(
@@ -116,25 +115,25 @@ def main() -> None:
     parser.add_argument("--queue", default="arc", help="algorithm of the others (default: arc)")
     parser.add_argument("--seconds", type=float, default=3, help="of a run (default: 3)")
     options = parser.parse_args()
-    with instances([OURS], {"shared_buffers": BUFFERS, "max_connections": "50"}, SCALE) as (
-        server,
-    ):
-        restart(server, {"shared_preload_libraries": LIBRARIES})
-        names = options.algorithm or algorithms(server)
-        server.query("CREATE EXTENSION IF NOT EXISTS pg_bufferpool")
-        tables: dict[str, list[list[str]]] = {work.name: [] for work in WORKLOADS}
-        for name in names:
-            restart(server, {"bufferpool.algorithm": name})
-            for work in WORKLOADS:
-                tables[work.name] += filter(None, [compare(server, name, work, options.seconds)])
-        restart(server, {"bufferpool.algorithm": options.queue})
+    tables: dict[str, list[list[str]]] = {work.name: [] for work in WORKLOADS}
+    with scratch() as directory:
+        fill(directory)
+        for name in options.algorithm or algorithms(directory):
+            with serving(directory, name, SETTINGS) as server:
+                warm(server)
+                for work in WORKLOADS:
+                    tables[work.name] += filter(
+                        None, [compare(server, name, work, options.seconds)]
+                    )
         second = [(size, max(1, size // 2)) for size in SIZES]
         third = [(64, threshold) for threshold in THRESHOLDS]
-        paper = {
-            (work.name, table): queues(server, work, options.seconds, pairs)
-            for work in WORKLOADS
-            for table, pairs in (("II", second), ("III", third))
-        }
+        with serving(directory, options.queue, SETTINGS) as server:
+            warm(server)
+            paper = {
+                (work.name, table): queues(server, work, options.seconds, pairs)
+                for work in WORKLOADS
+                for table, pairs in (("II", second), ("III", third))
+            }
     columns = ["", "waits, a lock each", "waits, batched", "times fewer", "locks, a lock each"]
     columns += ["locks, batched", "throughput, times"]
     for work in WORKLOADS:
@@ -149,4 +148,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    told(main)

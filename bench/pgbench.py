@@ -1,4 +1,4 @@
-"""What the experiments on live servers share: instances filled by pgbench, and paired throughput.
+"""What benchmarks with pgbench share: its tables on a live server, and paired throughput.
 
 Machines are noisy, so throughputs are never compared across minutes: the
 sides of a comparison run by turns for a fraction of a second each, and what
@@ -7,21 +7,21 @@ is reported is the median over the rounds of the ratio within a round.
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from live import STOCK, serving
+
+from tidepool.errors import TidepoolError
 from tidepool.server import Instance
 
-ROOT = Path(__file__).resolve().parent.parent
-OURS = ROOT / "build" / "pgsql" / "bin"
-STOCK = ROOT / "build" / "pgsql-stock" / "bin"
-LIBRARIES = "pg_bp_lru,pg_bp_osic,pg_bp_arc,pg_bp_lirs,pg_bp_rcrd,pg_bp_car,pg_bp_lab"
-
+SCALE = 10  # 1,000,000 rows in 16,394 pages
+# the table is less than a quarter of them, so that scans of it use no ring
+BUFFERS = "1GB"
 SLICE = 0.4  # seconds that one side runs before it is another's turn
 
 
@@ -50,39 +50,20 @@ LOOKUPS = Workload(
 PLANS = ("max_parallel_workers_per_gather=0", "enable_hashjoin=off", "enable_mergejoin=off")
 
 
-@contextmanager
-def instances(
-    bins: Sequence[Path], settings: Mapping[str, str], scale: int
-) -> Iterator[list[Instance]]:
-    """Started instances filled by pgbench, one for each directory of programs; removed at the end.
+def fill(directory: Path) -> None:
+    """Make pgbench's tables in a data directory that live.scratch has made.
 
-    Autovacuum is off and everything is vacuumed, so that what reads writes nothing.
+    Everything is vacuumed, so that what reads writes nothing.
     """
-    made: list[Instance] = []
-    try:
-        for place in bins:
-            instance = Instance(Path(tempfile.mkdtemp(prefix="tidepool-bench-")), place)
-            made.append(instance)
-            instance.create({"autovacuum": "off", "fsync": "off", "jit": "off", **settings})
-            instance.start()
-            command = ("pgbench", "-i", "-q", "-s", str(scale), "--unlogged-tables")
-            run = instance.run(instance.bin / command[0], *command[1:])
-            if run.returncode != 0:
-                raise SystemExit(f"pgbench could not fill the tables:\n{run.stdout}")
-            instance.query("VACUUM (FREEZE, ANALYZE)")
-            instance.query("CHECKPOINT")
-        yield made
-    finally:
-        for instance in made:
-            instance.remove()
+    with serving(directory, STOCK, {"shared_buffers": BUFFERS}) as instance:
+        run = instance.run(instance.bin / "pgbench", "-i", "-q", "-s", str(SCALE))
+        if run.returncode != 0:
+            raise TidepoolError(f"pgbench could not fill its tables:\n{run.stdout}")
+        instance.query("VACUUM (FREEZE, ANALYZE)")
 
 
-def restart(instance: Instance, settings: Mapping[str, str], bin_: Path | None = None) -> None:
-    """Start again with other settings, perhaps by other programs, and bring the tables in."""
-    instance.stop()
-    instance.bin = bin_ or instance.bin
-    instance.configure(settings)
-    instance.start()
+def warm(instance: Instance) -> None:
+    """Bring the tables in."""
     instance.query("SELECT count(*) FROM pgbench_accounts")
     instance.query("SET enable_seqscan = off; SELECT count(aid) FROM pgbench_accounts")
 
@@ -107,7 +88,7 @@ def run(
     done = instance.run(*command)
     found = re.search(r"tps = ([\d.]+) \(without initial", done.stdout)
     if done.returncode != 0 or not found:
-        raise SystemExit(f"pgbench failed:\n{done.stdout}")
+        raise TidepoolError(f"pgbench failed:\n{done.stdout}")
     return float(found.group(1))
 
 
@@ -140,13 +121,14 @@ def slower(ratios: Sequence[float]) -> float:
     return 100 * (1 / statistics.median(ratios) - 1)
 
 
-def algorithms(instance: Instance) -> list[str]:
-    """Return the names that bufferpool.algorithm knows; the server is ours, with all libraries."""
-    instance.query("CREATE EXTENSION IF NOT EXISTS pg_bufferpool")
-    return instance.query("SELECT * FROM pg_bufferpool_algorithms()").splitlines()
+def algorithms(directory: Path) -> list[str]:
+    """Return the names that bufferpool.algorithm knows."""
+    with serving(directory, "clock") as instance:
+        instance.query("CREATE EXTENSION IF NOT EXISTS pg_bufferpool")
+        return instance.query("SELECT * FROM pg_bufferpool_algorithms()").splitlines()
 
 
-def counters(instance: Instance) -> dict[str, int]:
-    """Return the pool's counters."""
-    text = instance.query("SELECT to_jsonb(s) - 'stats_reset' FROM pg_stat_bufferpool s")
-    return {name: int(value) for name, value in re.findall(r'"(\w+)": (\d+)', text)}
+def pool_counters(instance: Instance) -> dict[str, int]:
+    """Return the pool's counters by name."""
+    text = instance.query("SELECT to_jsonb(s) FROM pg_stat_bufferpool s")
+    return {name: value for name, value in json.loads(text).items() if isinstance(value, int)}

@@ -17,26 +17,24 @@ from dataclasses import replace
 from functools import partial
 
 from common import report
+from live import scratch, serving, told
 from pgbench import (
-    LIBRARIES,
+    BUFFERS,
     LOOKUPS,
-    OURS,
     SCAN,
     SELECT_ONLY,
     UPDATES,
     Workload,
-    instances,
+    fill,
     paired,
-    restart,
     run,
     transactions_for,
+    warm,
 )
 
 from tidepool.server import Instance
 
 TARGETS = {0.01: 3, 1.0: 30}  # per cent of throughput
-BUFFERS = "1GB"
-SCALE = 10
 RATES = (0.0, 0.01, 1.0)
 WORKLOADS = tuple(
     replace(work, clients=os.cpu_count() or 1) for work in (SELECT_ONLY, UPDATES, SCAN, LOOKUPS)
@@ -78,11 +76,12 @@ def main() -> None:
     parser.add_argument("--algorithm", default="clock", help="default: %(default)s")
     parser.add_argument("--rounds", type=int, default=11, help="default: %(default)s")
     options = parser.parse_args()
-    with instances([OURS], {"shared_buffers": BUFFERS}, SCALE) as (server,):
-        settings = {"shared_preload_libraries": LIBRARIES}
-        restart(server, settings | {"bufferpool.algorithm": options.algorithm})
-        server.query("CREATE EXTENSION pg_bufferpool")
-        rows = [loss(server, work, options.rounds) for work in WORKLOADS]
+    with scratch() as directory:
+        fill(directory)
+        with serving(directory, options.algorithm, {"shared_buffers": BUFFERS}) as server:
+            warm(server)
+            server.query("CREATE EXTENSION pg_bufferpool")
+            rows = [loss(server, work, options.rounds) for work in WORKLOADS]
     columns = ["% lost"]
     for rate, target in TARGETS.items():
         columns += [f"{100 * rate:g} % (target {target})", "dropped, %"]
@@ -91,4 +90,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    told(main)
