@@ -323,7 +323,10 @@ def kill_server(server: Instance) -> None:
     everybody = [*children(parent), parent]
     for pid in everybody:
         kill(pid)
-    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in everybody))
+    wait_for(
+        "all processes have ended",
+        lambda: not any(Path(f"/proc/{pid}").exists() for pid in everybody),
+    )
 
 
 def answers(server: Instance) -> bool:
@@ -334,10 +337,10 @@ def answers(server: Instance) -> bool:
         return False
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
+def wait_for(what: str, condition: Callable[[], bool], seconds: float = 120) -> None:
     """Wait until something is true."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
-            raise TimeoutError(f"{condition} is not true after {seconds} seconds")
+            raise TimeoutError(f"waited {seconds:.0f} seconds until {what}")
         time.sleep(0.05)

@@ -32,6 +32,8 @@ from pathlib import Path
 from server.conftest import BIN, LIBRARIES, algorithms
 from server.load import (
     CLIENTS,
+    LEDGER,
+    SCRIPTS,
     Interruptions,
     Ledger,
     Worker,
@@ -139,27 +141,32 @@ class Stress:
         enough = threading.Event()
         workers = [Worker(self.server, number, enough) for number in range(len(CLIENTS))]
         interruptions = Interruptions(self.server, random.Random(rng.random()), enough)
-        for thread in (*workers, interruptions):
+        threads: list[Worker | Interruptions] = [*workers, interruptions]
+        for thread in threads:
             thread.start()
         try:
             time.sleep(seconds * rng.uniform(0.3, 0.6))
             kill_one(self.server, rng)
-            wait_for(lambda: answers(self.server))
+            wait_for("the server is back", lambda: answers(self.server))
             time.sleep(seconds * rng.uniform(0.3, 0.6))
+            # on a slow machine it takes longer until all have done something
+            wait_for(
+                "each script has come to its end once",
+                lambda: {w.script for w in workers if w.transactions} == {*SCRIPTS, LEDGER},
+            )
             if result.ending == "kill":
                 kill_server(self.server)
             else:
                 self.server.stop(result.ending)
         finally:
             enough.set()
-            for thread in (*workers, interruptions):
+            for thread in threads:
                 thread.join()
         for worker in workers:
             result.ledger.committed += worker.ledger.committed
             result.ledger.in_doubt += worker.ledger.in_doubt
             result.done[worker.script] = result.done.get(worker.script, 0) + worker.transactions
-        result.wrong += [f"no {name} came to its end" for name, n in result.done.items() if n == 0]
-        result.wrong += [repr(t.error) for t in (*workers, interruptions) if t.error]
+        result.wrong += [repr(thread.error) for thread in threads if thread.error]
         result.done |= {name: interruptions.done[name] for name in sorted(interruptions.done)}
         self.ledger.committed += result.ledger.committed
         self.ledger.in_doubt += result.ledger.in_doubt
@@ -205,12 +212,12 @@ def unexpected(line: str) -> bool:
     return message is not None and not PROVOKED.search(message.group(0))
 
 
-def run(stress: Stress, algorithms: list[str], rounds: int, seed: int, seconds: float) -> bool:
+def run(stress: Stress, names: list[str], rounds: int, seed: int, seconds: float) -> bool:
     """Rounds with one algorithm after the other, each at most once more than others."""
     order: list[str] = []
     for number in range(1, rounds + 1):
         rng = random.Random(f"{seed} {number}")
-        order = order or rng.sample(algorithms, len(algorithms))
+        order = order or rng.sample(names, len(names))
         start = time.monotonic()
         result = stress.round(order.pop(), rng, seconds)
         print(f"{number:3} {time.monotonic() - start:4.0f} s  {result}", flush=True)
@@ -239,7 +246,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="of what is drawn; default: a new one, printed")
     options = parser.parse_args()
     seed = random.randrange(10**6) if options.seed is None else options.seed
-    rounds = options.rounds or len(options.algorithms)
+    rounds = len(options.algorithms) if options.rounds is None else options.rounds
+    if rounds < 1:
+        parser.error("--rounds must be at least 1")
     print(f"{rounds} rounds, --seed {seed}", flush=True)
 
     server = Instance(Path(tempfile.mkdtemp(prefix="tidepool-stress-")), BIN)

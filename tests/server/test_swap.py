@@ -142,7 +142,7 @@ def test_binaries_take_over_from_each_other(directory: Path, stop: Stop, algorit
     server.query("CREATE TABLE written (rounds int)")
     versions = control(server)
     assert "Catalog version number" in versions
-    dumps = []
+    dumps: list[str] = []
     for rounds, binaries in enumerate([STOCK, BIN, STOCK], 1):
         if rounds > 1:
             server = open_with(directory, binaries)
