@@ -70,6 +70,7 @@ PROVOKED = re.compile(
     r"|prepared transaction with identifier .* (does not exist|is busy)"
     r"|could not (attach to dynamic shared area|map dynamic shared memory segment)"
     r"|lost connection to parallel worker|parallel worker failed to initialize"
+    r"|autovacuum worker took too long to start"  # the machine is busy
     r"|PID \d+ is not a PostgreSQL backend process"  # any more
     r"|(a|no) recording is under way"
     r"|.* was terminated by signal 9: Killed"
