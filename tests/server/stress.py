@@ -20,6 +20,7 @@ which does not crash here.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
 import re
 import sys
@@ -108,7 +109,7 @@ class Round:
     def __str__(self) -> str:
         done = ", ".join(f"{name} {count}" for name, count in self.done.items())
         return (
-            f"{self.algorithm:12}{' '.join(self.settings.values()):26}{self.ending:10}"
+            f"{self.algorithm:12}{self.ending:10}"
             f"{self.ledger.committed} committed, {self.ledger.in_doubt} in doubt; {done}"
         )
 
@@ -159,6 +160,10 @@ class Stress:
                 kill_server(self.server)
             else:
                 self.server.stop(result.ending)
+        except BaseException:
+            with contextlib.suppress(OSError):  # clients of a server that hangs would, too
+                kill_server(self.server)
+            raise
         finally:
             enough.set()
             for thread in threads:
@@ -166,7 +171,8 @@ class Stress:
         for worker in workers:
             result.ledger.committed += worker.ledger.committed
             result.ledger.in_doubt += worker.ledger.in_doubt
-            result.done[worker.script] = result.done.get(worker.script, 0) + worker.transactions
+            if worker.script != LEDGER:
+                result.done[worker.script] = result.done.get(worker.script, 0) + worker.transactions
         result.wrong += [repr(thread.error) for thread in threads if thread.error]
         result.done |= {name: interruptions.done[name] for name in sorted(interruptions.done)}
         self.ledger.committed += result.ledger.committed
@@ -223,7 +229,7 @@ def run(stress: Stress, names: list[str], rounds: int, seed: int, seconds: float
         result = stress.round(order.pop(), rng, seconds)
         print(f"{number:3} {time.monotonic() - start:4.0f} s  {result}", flush=True)
         if result.wrong:
-            print(*result.wrong[:20], sep="\n")
+            print(result.settings, *result.wrong[:20], sep="\n")
             return False
     return True
 
