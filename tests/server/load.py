@@ -288,17 +288,19 @@ def resolve_prepared(
 # ---- kill -9 ----
 
 
+def state_and_parent(pid: int | str) -> tuple[str, int]:
+    """The state of a process, as ps tells it, and who has started it; "" if there is none."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "", 0
+    return fields[0], int(fields[1])
+
+
 def children(pid: int) -> list[int]:
     """The processes that a process has started."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it has just ended
-        if int(fields[1]) == pid:
-            found.append(int(stat.parent.name))
-    return found
+    everybody = (path.name for path in Path("/proc").glob("[0-9]*"))
+    return [int(other) for other in everybody if state_and_parent(other)[1] == pid]
 
 
 def postmaster(server: Instance) -> int:
@@ -320,12 +322,12 @@ def kill_server(server: Instance) -> None:
     """Kill all processes of a server at the same moment, as nearly as one can."""
     parent = postmaster(server)
     os.kill(parent, signal.SIGSTOP)  # it shall start no others meanwhile
+    wait_for("the postmaster has stopped", lambda: state_and_parent(parent)[0] in ("T", ""))
     everybody = [*children(parent), parent]
     for pid in everybody:
         kill(pid)
     wait_for(
-        "all processes have ended",
-        lambda: not any(Path(f"/proc/{pid}").exists() for pid in everybody),
+        "all processes have ended", lambda: not any(state_and_parent(pid)[0] for pid in everybody)
     )
 
 
