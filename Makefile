@@ -110,7 +110,7 @@ fuzz: $(STAMPS)/installed $(STAMPS)/dev ## fuzz the trace readers for long (SECO
 bench: $(STAMPS)/installed $(STAMPS)/dev ## run the benchmarks; tables here, CSV and pictures in bench/out/
 	$(MAKE) postgres BUILD=release
 	$(MAKE) postgres BUILD=stock
-	for script in $(filter-out bench/common.py bench/live.py,$(wildcard bench/*.py)); do \
+	for script in $$(grep -l __main__ bench/*.py); do \
 		$(BIN)/python $$script || exit 1; done
 
 clean: ## remove everything that was built
