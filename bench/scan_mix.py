@@ -173,6 +173,7 @@ def repetitions(
                     blocks, seconds, given = measure(directory, server, settings, scripts)
                     if given != (answers := answers or given):
                         raise TidepoolError(f"{server} gives other answers than {STOCK}")
+                    tell(f"  {server}: {blocks.reads} blocks read, {blocks.reads / opt:.3f} x OPT")
                     yield Run(scans, streams, repetition, server, blocks, seconds, opt)
 
 
