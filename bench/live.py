@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -136,7 +137,11 @@ def side_by_side(instance: Instance, scripts: Sequence[str]) -> tuple[list[str],
 
 
 def told(main: Callable[[], None]) -> None:
-    """Run a script; errors of its user's are told in a line or two."""
+    """Run a script; its user's errors are told in a line or two.
+
+    Asked to end, it ends as if interrupted, so that no server stays behind.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         main()
     except TidepoolError as error:
