@@ -27,6 +27,8 @@ typedef struct BufferPoolRoutine BufferPoolRoutine;
 #define BUFFERPOOL_COUNTS_ALL		0x04	/* wants also the references that
 											 * do not promote: repetitions,
 											 * and VACUUM's */
+#define BUFFERPOOL_USES_TIME		0x08	/* a lock-free hit needs the time,
+											 * which is 0 for others */
 
 /* A row of what an algorithm shows of itself; see lists below. */
 typedef struct BufferPoolListEntry

@@ -132,6 +132,7 @@ extern void BufferPoolStatsShmemInit(void);
 extern Size BufferPoolShmemSize(void);
 extern void BufferPoolShmemInit(bool init);
 extern void BufferPoolInitProcess(void);
+extern uint64 BufferPoolNow(void);
 extern tp_access BufferPoolAccess(IOContext io_context);
 extern void BufferPoolLock(BufferPool *pool);
 extern void BufferPoolUnlock(BufferPool *pool);

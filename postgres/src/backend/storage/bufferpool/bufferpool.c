@@ -128,15 +128,23 @@ BufferPoolUnlock(BufferPool *pool)
 	LWLockRelease(&pool->shared->lock);
 }
 
+/* Microseconds since a moment that is the same for all processes. */
+uint64
+BufferPoolNow(void)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	return INSTR_TIME_GET_MICROSEC(now);
+}
+
 /* An access of this process now. */
 tp_access
 BufferPoolAccess(IOContext io_context)
 {
 	tp_access	access = {0};
-	instr_time	now;
 
-	INSTR_TIME_SET_CURRENT(now);
-	access.now = INSTR_TIME_GET_MICROSEC(now);
+	access.now = BufferPoolNow();
 	access.backend = MyProcNumber;
 	if (io_context == IOCONTEXT_VACUUM)
 		access.flags = TP_VACUUM;
@@ -297,6 +305,8 @@ BufferPoolAdmitted(const Buffer *buffers, int nbuffers, IOContext io_context,
 	if (!BufferPoolActive() || nbuffers == 0)
 		return;
 	access = BufferPoolAccess(io_context);
+	if (extended)
+		access.flags |= TP_WRITE;
 	BufferPoolLock(pool);
 	for (int i = 0; i < nbuffers; i++)
 	{

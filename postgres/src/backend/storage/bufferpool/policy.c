@@ -202,6 +202,8 @@ flags_of(const tp_policy *policy)
 		flags |= BUFFERPOOL_HIT_NOTHING;
 	if (policy->flags & TP_COUNTS_ALL)
 		flags |= BUFFERPOOL_COUNTS_ALL;
+	if (policy->flags & TP_USES_TIME)
+		flags |= BUFFERPOOL_USES_TIME;
 	return flags;
 }
 
