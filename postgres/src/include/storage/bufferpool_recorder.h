@@ -35,7 +35,7 @@ typedef struct BufferRecord
 	Oid			database;
 	RelFileNumber file;
 	BlockNumber block;
-	uint32		pid;
+	uint32		process;		/* its ProcNumber, as algorithms are told */
 	uint16		flags;
 	uint8		fork;
 	uint8		kind;

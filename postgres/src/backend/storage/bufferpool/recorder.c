@@ -183,7 +183,7 @@ put(const BufferTag *tag, uint8 kind, uint32 flags)
 	record->database = tag->dbOid;
 	record->file = tag->relNumber;
 	record->block = tag->blockNum;
-	record->pid = MyProcPid;
+	record->process = MyProcNumber;
 	record->flags = flags;
 	record->fork = tag->forkNum;
 	record->kind = kind;
