@@ -127,10 +127,14 @@ class Instance:
 
     # ---- use ----
 
-    def query(self, sql: str, *, user: str = "postgres", database: str = "postgres") -> str:
-        """What psql prints for a query: rows on lines, columns separated by |."""
+    def query(self, *sql: str, user: str = "postgres", database: str = "postgres") -> str:
+        """What psql prints for queries: rows on lines, columns separated by |.
+
+        All are of one session; each argument is a transaction of its own.
+        """
         psql = (self.bin / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1")
-        return self._must(*psql, "-U", user, "-d", database, "-c", sql).strip()
+        commands = (word for command in sql for word in ("-c", command))
+        return self._must(*psql, "-U", user, "-d", database, *commands).strip()
 
     def run(
         self, *command: str | Path, output: Path | None = None

@@ -74,6 +74,12 @@ struct BufferPoolRoutine
 						   bool init);
 
 	/*
+	 * Begin anew, as after attach with init: no buffer holds a page, and
+	 * nothing is remembered.  Other processes may call page_of meanwhile.
+	 */
+	void		(*reset) (BufferPool *pool);
+
+	/*
 	 * A resident page was referenced; the caller has it pinned.  Only called
 	 * for BUFFERPOOL_HIT_LOCK_FREE, at any time beside anything.
 	 */
@@ -115,7 +121,7 @@ struct BufferPoolRoutine
 	/*
 	 * What page the buffer holds as far as the algorithm knows, if any. Also
 	 * called without the lock, by a process that has the buffer pinned and
-	 * finds no page in it; the answer cannot change then.
+	 * finds no page in it; the answer cannot change then, unless by reset.
 	 */
 	bool		(*page_of) (BufferPool *pool, int buf_id, tp_page *page);
 

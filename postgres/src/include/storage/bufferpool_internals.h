@@ -147,6 +147,9 @@ extern void BufferPoolAdmitted(const Buffer *buffers, int nbuffers,
 extern int	BufferPoolColdest(int *buf_ids, int max);
 extern int	BufferPoolCheck(tp_report report, void *arg);
 
+/* reset.c */
+extern void BufferPoolReset(void);
+
 /* cleaner.c */
 extern bool BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context);
 

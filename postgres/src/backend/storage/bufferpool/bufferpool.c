@@ -262,9 +262,13 @@ BufferPoolClaimed(BufferDesc *buf, uint32 old_state, bool from_ring)
 	else if (BufferPoolActive() &&
 			 pool->routine->page_of(pool, buf->buf_id, &page))
 	{
-		BufferPoolCount(BUFFERPOOL_FORGOTTEN);
 		BufferPoolLock(pool);
-		pool->routine->forget(pool, buf->buf_id);
+		if (pool->routine->page_of(pool, buf->buf_id, &page))
+		{
+			/* there was no BufferPoolReset meanwhile */
+			BufferPoolCount(BUFFERPOOL_FORGOTTEN);
+			pool->routine->forget(pool, buf->buf_id);
+		}
 		BufferPoolUnlock(pool);
 	}
 }
