@@ -164,8 +164,11 @@ typedef struct Usable
 static bool
 is_usable(void *arg, uint32 buf_id)
 {
-	uint32		buf_state = pg_atomic_read_u32(&GetBufferDescriptor(buf_id)->state);
+	BufferDesc *buf = GetBufferDescriptor(buf_id);
+	uint32		buf_state = pg_atomic_read_u32(&buf->state);
 
+	if (BUF_STATE_GET_REFCOUNT(buf_state) != 0 && BufferPoolRecording())
+		BufferPoolRecordPinned(buf);
 	return BUF_STATE_GET_REFCOUNT(buf_state) == 0 &&
 		(buf_state & ((Usable *) arg)->unwanted) == 0;
 }
@@ -337,14 +340,13 @@ int
 BufferPoolColdest(int *buf_ids, int max)
 {
 	BufferPool *pool = &DefaultBufferPool;
-	Usable		usable = {0};
 	tp_cursor	cursor = {0};
 	int			n = 0;
 	int			buf_id;
 
 	BufferPoolLock(pool);
 	while (n < max && (buf_id = pool->routine->coldest(pool, &cursor)) >= 0)
-		if (is_usable(&usable, buf_id))
+		if (BUF_STATE_GET_REFCOUNT(pg_atomic_read_u32(&GetBufferDescriptor(buf_id)->state)) == 0)
 			buf_ids[n++] = buf_id;
 	BufferPoolUnlock(pool);
 	return n;

@@ -217,6 +217,21 @@ BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 	put(&tag, RECORD_FORGET, 0);
 }
 
+/*
+ * The search for a victim passes over this buffer, which is pinned.  Takes the
+ * header's spinlock, since whoever has it pinned may be evicting its page.
+ */
+void
+BufferPoolRecordPinned(BufferDesc *buf)
+{
+	uint32		buf_state = LockBufHdr(buf);
+	BufferTag	tag = buf->tag;
+
+	UnlockBufHdr(buf, buf_state);
+	if ((buf_state & BM_TAG_VALID) && in_sample(&tag))
+		put(&tag, RECORD_PINNED, 0);
+}
+
 /* ---- for the recorder ---- */
 
 static uint64
