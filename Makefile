@@ -31,7 +31,7 @@ $(STAMPS)/venv: pyproject.toml scripts/system-packages
 	@touch $@
 
 $(STAMPS)/installed: $(STAMPS)/venv $(SOURCES)
-	$(BIN)/pip install --quiet --no-build-isolation '.[cluster]'
+	$(BIN)/pip install --quiet --no-build-isolation '.[cluster,workloads]'
 	@touch $@
 	@echo "installed: $(BIN)/tidepool"
 
@@ -108,7 +108,9 @@ fuzz: $(STAMPS)/installed $(STAMPS)/dev ## fuzz the trace readers for long (SECO
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q tests/traces/test_damage.py
 
 bench: $(STAMPS)/installed $(STAMPS)/dev ## run the benchmarks; tables here, CSV and pictures in bench/out/
-	for script in $(filter-out bench/common.py,$(wildcard bench/*.py)); do \
+	$(MAKE) postgres BUILD=release
+	$(MAKE) postgres BUILD=stock
+	for script in $$(grep -l __main__ bench/*.py); do \
 		$(BIN)/python $$script || exit 1; done
 
 clean: ## remove everything that was built

@@ -12,9 +12,17 @@
  * frames on the heap.  It is a constant in each policy, so the compiler makes
  * a heap of its own for each.
  *
+ * A policy whose frames only come to stand later in the order, as they do when
+ * pages are referenced, may leave them where they are, ordered by what they
+ * were: it keeps both the filed order, which comes_first compares, and the
+ * true one, and asks heap_least, which files anew what is behind until the top
+ * is not.  The others' true order is no earlier than their filed one, so that
+ * top is the least of all.
+ *
  * Costs: 8 bytes a frame; O(log n) for every operation at worst.
- * Benefits: O(1) on average for heap_raised, since most frames are leaves;
- * it follows the pool as frames join and leave.
+ * Benefits: O(1) on average for heap_raised, since most frames are leaves, and
+ * nothing at all for hits on a heap that is behind; it follows the pool as
+ * frames join and leave.
  */
 #ifndef TIDEPOOL_HEAP_H
 #define TIDEPOOL_HEAP_H
@@ -28,6 +36,9 @@ typedef struct heap_link
 } heap_link;
 
 typedef bool (*heap_order) (const tp_pool *pool, uint32_t a, uint32_t b);
+
+/* Files a frame by its true order; false if that is how it was filed. */
+typedef bool (*heap_refile) (const tp_pool *pool, uint32_t frame);
 
 static inline heap_link *
 heap_link_of(const tp_pool *pool, uint32_t frame)
@@ -128,6 +139,21 @@ heap_raised(const tp_pool *pool, uint32_t count, uint32_t frame,
 {
 	heap_down(pool, count, heap_link_of(pool, frame)->place, frame,
 			  comes_first);
+}
+
+/* The least of count frames, more than none, by the true order. */
+static inline uint32_t
+heap_least(const tp_pool *pool, uint32_t count, heap_order comes_first,
+		   heap_refile refile)
+{
+	uint32_t	top = heap_at(pool, 0);
+
+	while (refile(pool, top))
+	{
+		heap_down(pool, count, 0, top, comes_first);
+		top = heap_at(pool, 0);
+	}
+	return top;
 }
 
 /*

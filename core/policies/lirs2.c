@@ -69,16 +69,20 @@
  * but the bounds.
  *	  coldest: Q from the tail, then LIR from the tail.
  *
- * Costs: as LIRS; a page must be read three times to become LIR; a hit on a
- * LIR page may move it down the heap, O(log c) at worst, a step on average.
+ * Costs: as LIRS; a page must be read three times to become LIR.  The heap is
+ * behind the stamps; who asks for the bottom pays for it, O(log c) for each
+ * LIR page that was referenced since it was filed and is now at the top.
  * Benefits: as LIRS, and better where reuse distances alternate, as when a
  * file is read forwards and backwards in turn.
- * Memory: 24 bytes a frame beside the node; four ghosts a frame by default.  A
- * ghost has room for 48 bits of last and 40 of the distance between the two:
- * enough for 2^48 references, nine years at a million a second.
+ * Memory: 24 bytes a frame beside the node; four ghosts a frame by default.
+ * Stamps have 48 bits, and a ghost has room for 40 of the distance between the
+ * two: enough for 2^48 references, nine years at a million a second.
  */
 #include "heap.h"
 #include "lirs.h"
+
+#define STAMP_MAX ((UINT64_C(1) << 48) - 1)
+#define BEHIND_MAX UINT32_MAX
 
 /* Stamps of the last two references to a page. */
 typedef struct history
@@ -90,13 +94,47 @@ typedef struct history
 typedef struct lirs2_frame
 {
 	heap_link	link;			/* of the heap of LIR pages by before */
-	history		page;
+	uint64_t	last:48;
+	uint64_t	behind_low:16;	/* before less what it is filed by */
+	uint64_t	before:48;
+	uint64_t	behind_high:16;
 } lirs2_frame;
 
-static history *
+static lirs2_frame *
+frame_of(const tp_pool *pool, uint32_t frame)
+{
+	return tp_extra(pool, frame);
+}
+
+static history
 history_of(const tp_pool *pool, uint32_t frame)
 {
-	return &((lirs2_frame *) tp_extra(pool, frame))->page;
+	const lirs2_frame *page = frame_of(pool, frame);
+	history		stamps = {.last = page->last, .before = page->before};
+
+	return stamps;
+}
+
+static void
+set_history(const tp_pool *pool, uint32_t frame, history stamps)
+{
+	lirs2_frame *page = frame_of(pool, frame);
+
+	page->last = stamps.last & STAMP_MAX;
+	page->before = stamps.before & STAMP_MAX;
+}
+
+static uint64_t
+behind(const lirs2_frame *page)
+{
+	return (uint64_t) page->behind_high << 16 | page->behind_low;
+}
+
+static void
+set_behind(lirs2_frame *page, uint64_t distance)
+{
+	page->behind_low = distance & 0xffff;
+	page->behind_high = distance >> 16 & 0xffff;
 }
 
 /* ---- ghosts: last in 48 bits, last - before in 40 ---- */
@@ -128,10 +166,30 @@ read_ghost(const tp_ghost *ghost)
 
 /* ---- LIR pages and stack S ---- */
 
+/* What the page is filed by in the heap. */
+static uint64_t
+filed(const tp_pool *pool, uint32_t frame)
+{
+	const lirs2_frame *page = frame_of(pool, frame);
+
+	return page->before - behind(page);
+}
+
 static bool
 comes_first(const tp_pool *pool, uint32_t a, uint32_t b)
 {
-	return history_of(pool, a)->before < history_of(pool, b)->before;
+	return filed(pool, a) < filed(pool, b);
+}
+
+static bool
+refile(const tp_pool *pool, uint32_t frame)
+{
+	lirs2_frame *page = frame_of(pool, frame);
+
+	if (behind(page) == 0)
+		return false;
+	set_behind(page, 0);
+	return true;
 }
 
 static uint32_t
@@ -140,12 +198,19 @@ lir_count(const tp_pool *pool)
 	return tp_list_of(pool, LIR)->count;
 }
 
+/* The LIR page at the bottom of stack S.  There is one. */
+static uint32_t
+bottom_of(const tp_pool *pool)
+{
+	return heap_least(pool, lir_count(pool), comes_first, refile);
+}
+
 /* Is a reference with this stamp in stack S? */
 static bool
 in_stack(const tp_pool *pool, uint64_t stamp)
 {
 	return lir_count(pool) > 0 &&
-		stamp > history_of(pool, heap_at(pool, 0))->before;
+		stamp > frame_of(pool, bottom_of(pool))->before;
 }
 
 /* If the page is referenced now, has it earned to be LIR? */
@@ -167,6 +232,7 @@ take(const tp_pool *pool, uint32_t frame)
 static void
 enter_lir(const tp_pool *pool, uint32_t frame)
 {
+	set_behind(frame_of(pool, frame), 0);
 	heap_push(pool, lir_count(pool), frame, comes_first);
 	tp_list_push_head(pool, LIR, frame);
 }
@@ -179,7 +245,7 @@ settle(const tp_pool *pool)
 
 	while (lir_count(pool) > tp_state(pool, lirs_state)->llirs)
 	{
-		uint32_t	bottom = heap_at(pool, 0);
+		uint32_t	bottom = bottom_of(pool);
 
 		take(pool, bottom);
 		tp_list_push_head(pool, Q, bottom);
@@ -189,14 +255,26 @@ settle(const tp_pool *pool)
 		tp_ghost_remove(pool, ghosts->tail);
 }
 
+/*
+ * A LIR page was referenced, and its before is higher by so much.  That can
+ * change the bottom if the page was at the heap's top, and matters at once
+ * only to ghosts.
+ */
 static void
-hit_lir(const tp_pool *pool, uint32_t frame)
+hit_lir(const tp_pool *pool, uint32_t frame, uint64_t rise)
 {
-	bool		was_bottom = heap_at(pool, 0) == frame;
+	lirs2_frame *page = frame_of(pool, frame);
+	bool		at_top = heap_at(pool, 0) == frame;
 
-	heap_raised(pool, lir_count(pool), frame, comes_first);
+	if (behind(page) + rise <= BEHIND_MAX)
+		set_behind(page, behind(page) + rise);
+	else
+	{
+		set_behind(page, 0);
+		heap_raised(pool, lir_count(pool), frame, comes_first);
+	}
 	tp_list_move_head(pool, LIR, frame);
-	if (was_bottom)
+	if (at_top && tp_ghost_list_of(pool, HIR)->tail != TP_NONE)
 		settle(pool);
 }
 
@@ -204,18 +282,16 @@ static void
 lirs2_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	lirs_state *state = tp_state(pool, lirs_state);
-	history    *page = history_of(pool, frame);
-	history		previous = *page;
+	history		previous = history_of(pool, frame);
+	history		now = {.last = state->clock + 1, .before = previous.last};
 
 	(void) access;
 	if (previous.last == state->clock)
 		return;
-	*page = (history)
-	{
-		.last = ++state->clock, .before = previous.last
-	};
+	state->clock++;
+	set_history(pool, frame, now);
 	if (pool->nodes[frame].list == LIR)
-		hit_lir(pool, frame);
+		hit_lir(pool, frame, previous.last - previous.before);
 	else if (is_due(pool, previous))
 	{
 		tp_list_remove(pool, frame);
@@ -246,7 +322,7 @@ lirs2_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		}
 		tp_ghost_remove(pool, ghost);
 	}
-	*history_of(pool, frame) = page;
+	set_history(pool, frame, page);
 	if (low)
 		enter_lir(pool, frame);
 	else
@@ -258,7 +334,7 @@ lirs2_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 static void
 lirs2_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
-	history		page = *history_of(pool, frame);
+	history		page = history_of(pool, frame);
 
 	(void) access;
 	take(pool, frame);
@@ -299,14 +375,14 @@ lirs2_check(const tp_pool *pool, tp_report report, void *arg)
 		for (uint32_t frame = tp_list_of(pool, list)->head; frame != TP_NONE;
 			 frame = pool->nodes[frame].next)
 		{
-			history    *page = history_of(pool, frame);
+			history		page = history_of(pool, frame);
 			uint32_t	next = pool->nodes[frame].next;
 
-			bad += tp_expect(page->before <= page->last &&
-							 page->last <= state->clock,
+			bad += tp_expect(page.before <= page.last &&
+							 page.last <= state->clock,
 							 "stamps out of order", frame, report, arg);
 			bad += tp_expect(list == Q || next == TP_NONE ||
-							 history_of(pool, next)->last < page->last,
+							 history_of(pool, next).last < page.last,
 							 "LIR pages out of order", frame, report, arg);
 		}
 	bad += tp_expect(oldest == TP_NONE ||

@@ -52,9 +52,11 @@
  *	  coldest: infinite from the tail; then finite, by the number of binary
  * digits of clock - HIST(K), more first, in the order of members.
  *
- * Costs: a hit may move a page down the heap, O(log c) at worst, a step on
- * average; hits need the pool's lock; slow to notice that a page with a good
- * history has gone cold.
+ * Costs: hits need the pool's lock; slow to notice that a page with a good
+ * history has gone cold.  The heap is behind the history if K is 2 and crp 0:
+ * then a victim costs O(log c) for each page that was referenced since it was
+ * filed and is now at the top.  Otherwise there is no room to note how far
+ * behind, and a hit moves the page down the heap, a step on average.
  * Benefits: tells pages that are read again and again from those of a scan,
  * which pass through infinite and cost O(1).
  * Memory: 24 bytes a frame beside the node; one ghost a frame by default.
@@ -105,17 +107,49 @@ history_of(const tp_pool *pool, uint32_t frame)
 	return &((lru_k_frame *) tp_extra(pool, frame))->history;
 }
 
+/*
+ * May pages be filed in the heap by a HIST(K) that was?  The gap that K = 2
+ * has no use for says how far that is behind.  LAST decides only between equal
+ * HIST(K), which without correlated references no two pages have.
+ */
+static bool
+may_be_behind(const tp_pool *pool)
+{
+	const lru_k_state *state = tp_state(pool, lru_k_state);
+
+	return state->k == 2 && state->crp == 0;
+}
+
+/* What the page is filed by in the heap. */
+static uint64_t
+filed(const tp_pool *pool, const lru_k_history *page)
+{
+	uint64_t	hist_k = history_time(page, tp_state(pool, lru_k_state)->k);
+
+	return may_be_behind(pool) ? hist_k - page->gap[1] : hist_k;
+}
+
 static bool
 comes_first(const tp_pool *pool, uint32_t a, uint32_t b)
 {
-	uint32_t	k = tp_state(pool, lru_k_state)->k;
 	const lru_k_history *x = history_of(pool, a);
 	const lru_k_history *y = history_of(pool, b);
-	uint64_t	hist_x = history_time(x, k);
-	uint64_t	hist_y = history_time(y, k);
+	uint64_t	filed_x = filed(pool, x);
+	uint64_t	filed_y = filed(pool, y);
 
-	return hist_x != hist_y ? hist_x < hist_y :
+	return filed_x != filed_y ? filed_x < filed_y :
 		history_last(x) < history_last(y);
+}
+
+static bool
+refile(const tp_pool *pool, uint32_t frame)
+{
+	lru_k_history *page = history_of(pool, frame);
+
+	if (!may_be_behind(pool) || page->gap[1] == 0)
+		return false;
+	page->gap[1] = 0;
+	return true;
 }
 
 static uint32_t
@@ -132,6 +166,7 @@ enter(const tp_pool *pool, uint32_t frame)
 		tp_list_push_head(pool, INFINITE, frame);
 	else
 	{
+		(void) refile(pool, frame);
 		heap_push(pool, finite_count(pool), frame, comes_first);
 		tp_ring_add(pool, FINITE, frame);
 	}
@@ -158,12 +193,28 @@ lru_k_init(const tp_pool *pool)
 	state->crp = (uint32_t) pool->header->params[PARAM_CRP];
 }
 
+/* A page of the heap was referenced, and its HIST(K) is higher by so much. */
+static void
+raise(const tp_pool *pool, uint32_t frame, uint64_t rise)
+{
+	lru_k_history *page = history_of(pool, frame);
+
+	if (may_be_behind(pool) && page->gap[1] + rise <= UINT32_MAX)
+		page->gap[1] += (uint32_t) rise;
+	else
+	{
+		(void) refile(pool, frame);
+		heap_raised(pool, finite_count(pool), frame, comes_first);
+	}
+}
+
 static void
 lru_k_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	lru_k_state *state = tp_state(pool, lru_k_state);
 	lru_k_history *page = history_of(pool, frame);
 	tp_node    *node = &pool->nodes[frame];
+	uint64_t	hist_k = history_time(page, state->k);
 	uint64_t	t = ++state->clock;
 
 	(void) access;
@@ -171,12 +222,12 @@ lru_k_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		history_repeat(page, t);
 	else
 	{
-		history_add(page, t);
+		history_add(page, t, state->k);
 		if (node->count < state->k)
 			node->count++;
 	}
 	if (node->list == FINITE)
-		heap_raised(pool, finite_count(pool), frame, comes_first);
+		raise(pool, frame, history_time(page, state->k) - hist_k);
 	else
 	{
 		tp_list_remove(pool, frame);
@@ -207,7 +258,7 @@ finite_victim(const tp_pool *pool, tp_usable usable, void *arg)
 
 	for (; left > 0; left--)
 	{
-		uint32_t	frame = heap_at(pool, 0);
+		uint32_t	frame = heap_least(pool, left, comes_first, refile);
 
 		if (usable == NULL || usable(arg, frame))
 		{
@@ -261,7 +312,7 @@ lru_k_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	if (ghost != TP_NONE && tp_promotes(access))
 	{
 		known = history_read(page, &pool->ghosts[ghost]);
-		history_add(page, t);
+		history_add(page, t, state->k);
 	}
 	else
 		history_begin(page, t);

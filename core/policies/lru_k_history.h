@@ -50,13 +50,16 @@ history_begin(lru_k_history *page, uint64_t t)
 	};
 }
 
-/* It was referenced again.  Times before move up by the correlated period. */
+/*
+ * It was referenced again.  Times before move up by the correlated period.
+ * Of the gaps only the first k - 1 are its history's.
+ */
 static inline void
-history_add(lru_k_history *page, uint64_t t)
+history_add(lru_k_history *page, uint64_t t, uint32_t k)
 {
 	uint64_t	gap = t - history_last(page);
 
-	for (unsigned i = K_MAX - 2; i > 0; i--)
+	for (unsigned i = k - 1; i-- > 1;)
 		page->gap[i] = page->gap[i - 1];
 	page->gap[0] = gap < UINT32_MAX ? (uint32_t) gap : UINT32_MAX;
 	page->hist1 = t & TIME_MAX;

@@ -123,6 +123,12 @@ w_tinylfu_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	bound_list(pool, PROTECTED, tp_state(pool, w_tinylfu_state)->max_protected);
 }
 
+static void
+w_tinylfu_prefetch(const tp_pool *pool, tp_page page)
+{
+	tp_sketch_prefetch(pool, tp_page_key(page));
+}
+
 static uint32_t
 w_tinylfu_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 				 void *arg, const tp_access *access)
@@ -266,6 +272,7 @@ const tp_policy tp_policy_w_tinylfu = {
 	.join = w_tinylfu_join,
 	.leave = w_tinylfu_leave,
 	.hit = w_tinylfu_hit,
+	.prefetch = w_tinylfu_prefetch,
 	.victim = w_tinylfu_victim,
 	.evict = w_tinylfu_evict,
 	.admit = w_tinylfu_admit,

@@ -5,14 +5,25 @@
 #include "tidepool/batch.h"
 
 /*
- * Nodes only: their neighbours on a list are not known without reading them,
+ * Neighbours of nodes on their lists are not known without reading the nodes,
  * which would wait for what is just being fetched.
  */
 void
 tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 {
+	void		(*prefetch) (const tp_pool *pool, tp_page page) =
+		pool->policy->prefetch;
+
 	for (uint32_t i = 0; i < batch->count; i++)
-		__builtin_prefetch(&pool->nodes[batch->entries[i].frame], 1);
+	{
+		const tp_batch_entry *entry = &batch->entries[i];
+
+		__builtin_prefetch(&pool->nodes[entry->frame], 1);
+		if (pool->extra_stride > 0)
+			__builtin_prefetch(tp_extra(pool, entry->frame), 1);
+		if (prefetch != NULL)
+			prefetch(pool, tp_page_make(entry->relation, entry->block));
+	}
 }
 
 uint32_t

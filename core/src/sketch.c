@@ -116,6 +116,14 @@ tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch, uint64_t key)
 	return least;
 }
 
+/* Where members are consecutive frames the other cells lie in the same line. */
+void
+tp_sketch_prefetch(const tp_pool *pool, uint64_t key)
+{
+	if (group_count(pool) > 0)
+		__builtin_prefetch(cell_at(pool, group_of(pool, key)), 1);
+}
+
 /* ---- frames come and go ---- */
 
 /* The first cell of the group that this one, not group 0, is split from. */

@@ -15,8 +15,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 from tidepool.errors import TidepoolError
+
+# shared_preload_libraries with which bufferpool.algorithm can be any policy
+LIBRARIES = "pg_bp_lru,pg_bp_osic,pg_bp_arc,pg_bp_lirs,pg_bp_rcrd,pg_bp_car,pg_bp_lab"
 
 # what a socket's path may have, less its name
 SOCKET_DIRECTORY_LENGTH = 90
@@ -127,17 +131,27 @@ class Instance:
 
     # ---- use ----
 
-    def query(self, *sql: str, user: str = "postgres", database: str = "postgres") -> str:
-        """What psql prints for queries: rows on lines, columns separated by |.
+    def query(
+        self,
+        *queries: str,
+        user: str = "postgres",
+        database: str = "postgres",
+        input_file: IO[bytes] | None = None,
+    ) -> str:
+        """What psql prints for queries of one session: rows on lines, columns separated by |.
 
-        All are of one session; each argument is a transaction of its own.
+        ``input_file`` is what COPY … FROM STDIN reads; it must be the only
+        statement of its query.
         """
-        psql = (self.bin / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1")
-        commands = (word for command in sql for word in ("-c", command))
-        return self._must(*psql, "-U", user, "-d", database, *commands).strip()
+        psql = (self.bin / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-U", user, "-d", database)
+        commands = (word for query in queries for word in ("-c", query))
+        return self._must(*psql, *commands, input_file=input_file).strip()
 
     def run(
-        self, *command: str | Path, output: Path | None = None
+        self,
+        *command: str | Path,
+        input_file: IO[bytes] | None = None,
+        output: Path | None = None,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command as the server's account, with connections going to this instance."""
         who = self._account
@@ -146,7 +160,7 @@ class Instance:
                 command,
                 cwd=self.directory,
                 env=self.environment(),
-                stdin=subprocess.DEVNULL,
+                stdin=input_file or subprocess.DEVNULL,
                 stdout=file if output else subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -167,8 +181,8 @@ class Instance:
             "PGDATABASE": "postgres",
         }
 
-    def _must(self, *command: str | Path) -> str:
-        run = self.run(*command)
+    def _must(self, *command: str | Path, input_file: IO[bytes] | None = None) -> str:
+        run = self.run(*command, input_file=input_file)
         if run.returncode != 0:
             program = Path(command[0]).name
             text = run.stdout.strip()

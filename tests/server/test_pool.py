@@ -217,6 +217,37 @@ def test_hits_are_those_that_stock_counts(make: Make) -> None:
     assert 0.8 * stock < ours <= stock * 1.2
 
 
+@pytest.mark.parametrize("io_method", ["worker", "sync"])
+def test_reads_are_those_that_stock_counts(make: Make, io_method: str) -> None:
+    """Scans beside each other, through rings and the index: three counters, one truth."""
+    server = make("lirs", shared_buffers="2MB", io_method=io_method)
+    fill(server)
+    script = server.directory / "script.sql"
+    script.write_text(
+        "SELECT count(pad) FROM t;"
+        "SET enable_seqscan = off; SELECT count(pad) FROM t WHERE id > 0; RESET enable_seqscan;\n"
+    )
+    stock = (
+        "SELECT sum(read_bytes) / 8192, (SELECT sum(blks_read) FROM pg_stat_database)"
+        " FROM pg_stat_io WHERE object = 'relation'"
+    )
+
+    def reads() -> list[int]:
+        others = "backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        while server.query(f"SELECT count(*) FROM pg_stat_activity WHERE {others}") != "0":
+            time.sleep(0.02)  # when it ends a session tells what it counted
+        return [int(float(count)) for count in server.query(stock).split("|")]
+
+    before, ours_before = reads(), stat(server, "reads")[0]
+    bench = server.run(server.bin / "pgbench", "-n", "-c", "4", "-t", "20", "-f", script)
+    assert bench.returncode == 0, bench.stdout
+    ours, after = stat(server, "reads")[0] - ours_before, reads()
+    of_io, of_databases = (late - early for early, late in zip(before, after, strict=True))
+    assert of_io > 4 * 20 * PAGES // 2
+    assert of_databases == of_io
+    assert abs(ours - of_io) < 200  # what the sessions have read that asked
+
+
 # ---- access, crashes, others' algorithms ----
 
 

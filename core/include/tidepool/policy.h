@@ -279,6 +279,13 @@ struct tp_policy
 						const tp_access *access);
 
 	/*
+	 * Load into the cache what a hit on this page will touch beside the node
+	 * and the frame's extra bytes.  Called without the lock: changes nothing,
+	 * and what it reads may be changing.  NULL: nothing to load.
+	 */
+	void		(*prefetch) (const tp_pool *pool, tp_page page);
+
+	/*
 	 * The next choice among the resident frames for which usable is true, or
 	 * TP_NONE if there is none or the policy refuses.  Frames that are not
 	 * usable are passed over as though they were absent.  A proposal, not a

@@ -76,6 +76,9 @@ void		tp_sketch_add(const tp_pool *pool, tp_sketch *sketch,
 uint32_t	tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch,
 							   uint64_t key);
 
+/* Load the key's counters into the cache.  For the policy's prefetch. */
+void		tp_sketch_prefetch(const tp_pool *pool, uint64_t key);
+
 /* For the policy's join and leave, before anything else. */
 void		tp_sketch_join(const tp_pool *pool);
 void		tp_sketch_leave(const tp_pool *pool, const tp_sketch *sketch,

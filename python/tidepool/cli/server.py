@@ -9,9 +9,7 @@ from pathlib import Path
 import click
 
 from tidepool.errors import TidepoolError
-from tidepool.server import Instance, server_directory
-
-_LIBRARIES = "pg_bp_lru,pg_bp_osic,pg_bp_arc,pg_bp_lirs,pg_bp_rcrd,pg_bp_car,pg_bp_lab"
+from tidepool.server import LIBRARIES, Instance, server_directory
 
 _directory = click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 _bin = click.option(
@@ -76,7 +74,7 @@ def start_command(
     if shared_buffers:
         settings["shared_buffers"] = shared_buffers
     if not instance.exists():
-        instance.create({"shared_preload_libraries": _LIBRARIES})
+        instance.create({"shared_preload_libraries": LIBRARIES})
     instance.configure(settings)
     if instance.running():
         if settings:

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""What an algorithm costs where all pages are resident, against unpatched PostgreSQL.
+
+Two servers run beside each other: PostgreSQL as it comes, and ours, restarted
+for each algorithm.  Rounds of stock, batched hits (the default) and a lock for
+each hit (bufferpool.batch_size = 1) give the medians of the ratios.  "stock"
+in the table is stock PostgreSQL as the other server: what the method cannot
+tell apart.
+
+Needs make postgres and make postgres BUILD=stock.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+from common import report
+from live import STOCK, scratch, serving, told
+from pgbench import (
+    BUFFERS,
+    LOOKUPS,
+    SCAN,
+    SELECT_ONLY,
+    algorithms,
+    fill,
+    paired,
+    run,
+    slower,
+    transactions_for,
+    warm,
+)
+
+from tidepool.server import Instance
+
+TARGET = 2.0  # per cent
+UNBATCHED = {"bufferpool.batch_size": "1"}
+WORKLOADS = (SELECT_ONLY, SCAN, LOOKUPS)
+SETTINGS = {"shared_buffers": BUFFERS}
+QUICK = ["clock", "lru", "arc", "lirs"]
+
+
+def prices(stock: Instance, other: Instance, algorithm: str, rounds: int) -> list[str]:
+    """One row: for each workload the per cent that the other is slower, batched and unbatched."""
+    row = [algorithm]
+    for work in WORKLOADS:
+        count = transactions_for(stock, work)
+        sides = [partial(run, stock, work, count, {}), partial(run, other, work, count, {})]
+        if algorithm not in (STOCK, "clock"):
+            sides.append(partial(run, other, work, count, UNBATCHED))
+        cells = [f"{slower(ratios):+.1f}" for ratios in paired(sides, rounds)[1:]]
+        row += [*cells, ""][:2]
+    print(" ".join(row), flush=True)
+    return row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("algorithm", nargs="*", help="all by default")
+    parser.add_argument("--rounds", type=int, default=15, help="default: %(default)s")
+    parser.add_argument("--quick", action="store_true", help=f"7 rounds of {' '.join(QUICK)}")
+    options = parser.parse_args()
+    rounds = 7 if options.quick else options.rounds
+    rows = []
+    with scratch() as one, scratch() as two:
+        fill(one)
+        fill(two)
+        names = options.algorithm or (QUICK if options.quick else algorithms(two))
+        with serving(one, STOCK, SETTINGS) as stock:
+            warm(stock)
+            for name in [STOCK, *names]:
+                with serving(two, name, SETTINGS) as other:
+                    warm(other)
+                    rows.append(prices(stock, other, name, rounds))
+    columns = ["% slower than stock"]
+    for work in WORKLOADS:
+        columns += [work.name, "a lock each"]
+    report("hit_path", f"Price of hits (target: at most {TARGET:g} % batched)", columns, rows)
+
+
+if __name__ == "__main__":
+    told(main)

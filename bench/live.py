@@ -1,0 +1,146 @@
+"""What benchmarks of live servers share: one data directory, many servers, their counters."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from time import perf_counter, sleep
+
+from tidepool.errors import TidepoolError
+from tidepool.server import LIBRARIES, Instance, server_directory
+
+STOCK = "stock"  # the unpatched server; every other name is an algorithm of ours
+
+# that nothing runs beside what is measured
+QUIET = {
+    "autovacuum": "off",
+    "fsync": "off",
+    "max_wal_size": "4GB",
+    "checkpoint_timeout": "1h",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+}
+
+
+def programs(server: str) -> Path:
+    """Where the programs are of our server or of the unpatched one.
+
+    Raises TidepoolError if they have not been built.
+    """
+    ours = server_directory()
+    if server != STOCK:
+        return ours
+    stock = ours.parents[1] / "pgsql-stock" / "bin"
+    if not (stock / "initdb").exists():
+        raise TidepoolError(
+            f"no unpatched server in {stock}", hint="build it: make postgres BUILD=stock"
+        )
+    return stock
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Give a place with an initialized data directory; delete it afterwards."""
+    # a socket's path must be short, and the server's account must get there
+    instance = Instance(Path(tempfile.mkdtemp(prefix="tidepool-bench-")), programs("clock"))
+    try:
+        instance.create(QUIET)
+        yield instance.directory
+    finally:
+        instance.remove()
+
+
+@contextmanager
+def serving(
+    directory: Path, server: str, settings: Mapping[str, str] | None = None
+) -> Iterator[Instance]:
+    """Run a server on the data directory: ours with this algorithm, or the unpatched one.
+
+    The settings hold for this run only.
+    """
+    instance = Instance(directory, programs(server))
+    file = instance.data / "postgresql.conf"
+    before = file.read_text()
+    if server != STOCK:
+        instance.configure({"shared_preload_libraries": LIBRARIES, "bufferpool.algorithm": server})
+    instance.configure(settings or {})
+    try:
+        instance.start()
+        yield instance
+    finally:
+        if instance.running():
+            instance.stop()
+        file.write_text(before)
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What PostgreSQL has counted, in blocks: of tables and indexes, by all processes.
+
+    Those of a process are there once it has ended.
+    """
+
+    hits: int
+    reads: int
+    ring_reads: int  # those of the reads that went to the rings of large sequential scans
+
+    @property
+    def hit_ratio(self) -> float:
+        return self.hits / (self.hits + self.reads)
+
+    def __sub__(self, earlier: Counters) -> Counters:
+        return Counters(*(getattr(self, f.name) - getattr(earlier, f.name) for f in fields(self)))
+
+
+def counters(instance: Instance) -> Counters:
+    """Read pg_stat_io, which stock PostgreSQL has too, when all other sessions have ended."""
+    others = (
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    )
+    while instance.query(others) != "0":
+        sleep(0.02)
+    row = instance.query(
+        "SELECT sum(hits), sum(read_bytes) / size,"
+        " sum(read_bytes) FILTER (WHERE context = 'bulkread') / size"
+        " FROM pg_stat_io, CAST(current_setting('block_size') AS int) AS size"
+        " WHERE object = 'relation' GROUP BY size"
+    )
+    return Counters(*(int(float(value)) for value in row.split("|")))
+
+
+def side_by_side(instance: Instance, scripts: Sequence[str]) -> tuple[list[str], float]:
+    """Run each script in a session of its own, all at the same time.
+
+    Returns what each printed, and the seconds until the last one ended.
+    """
+
+    def session(number: int) -> str:
+        file = instance.directory / f"session-{number}.sql"
+        file.write_text(scripts[number])
+        psql = (instance.bin / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1")
+        run = instance.run(*psql, "-f", file)
+        if run.returncode != 0:
+            raise TidepoolError(f"psql failed: {run.stdout.strip()}")
+        return run.stdout
+
+    begin = perf_counter()
+    with ThreadPoolExecutor(len(scripts)) as threads:
+        answers = list(threads.map(session, range(len(scripts))))
+    return answers, perf_counter() - begin
+
+
+def told(main: Callable[[], None]) -> None:
+    """Run a script; errors of its user's are told in a line or two."""
+    try:
+        main()
+    except TidepoolError as error:
+        hint = f"\nHINT:  {error.hint}" if error.hint else ""
+        sys.exit(f"error: {error}{hint}")
+    except KeyboardInterrupt:
+        sys.exit(130)

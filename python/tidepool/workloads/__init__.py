@@ -1,0 +1,1 @@
+"""What servers are filled with and asked, by benchmarks and demonstrations."""
