@@ -15,7 +15,8 @@ enum
 	EVENT_SCAN_BEGIN,
 	EVENT_SCAN_ADVANCE,
 	EVENT_SCAN_END,
-	EVENT_FORGET
+	EVENT_FORGET,
+	EVENT_PINNED
 };
 
 /* Flags of events that are the core's. */

@@ -23,10 +23,13 @@ replay_new(tps_cache *cache, opt_pool *o, const tps_options *options)
 		replay->dirty = calloc(cache->capacity, 1);
 		ok = replay->dirty != NULL;
 	}
-	if (ok && options->correlation_window > 0)
+	if (ok && cache != NULL && options->batch > 1)
+		replay->queues = (cache->pool.policy->flags &
+						  (TP_HIT_LOCK_FREE | TP_HIT_NOTHING)) == 0;
+	if (ok && (options->correlation_window > 0 || replay->queues))
 	{
-		replay->last = calloc(BACKEND_SLOTS, sizeof(*replay->last));
-		ok = replay->last != NULL;
+		replay->backends = calloc(BACKEND_SLOTS, sizeof(*replay->backends));
+		ok = replay->backends != NULL;
 	}
 	if (replay != NULL)
 	{
@@ -71,8 +74,9 @@ tps_replay_free(tps_replay *replay)
 	tps_cache_free(replay->cache);
 	opt_free(replay->opt);
 	announced_free(&replay->scans);
+	pinned_free(&replay->pinned);
 	free(replay->dirty);
-	free(replay->last);
+	backends_free(replay->backends);
 	free(replay);
 }
 
@@ -107,23 +111,6 @@ tps_replay_resize(tps_replay *replay, uint32_t frames, uint64_t now)
 
 /* ---- one reference ---- */
 
-/* Does this reference repeat the backend's previous one within the window? */
-static bool
-repeats(tps_replay *replay, const tps_events *events, size_t i, uint64_t now)
-{
-	uint32_t	backend = events->backend == NULL ? 0 : events->backend[i];
-	last_reference *last = &replay->last[backend % BACKEND_SLOTS];
-	bool		same = last->valid && last->backend == backend &&
-		last->page == events->page[i] &&
-		now - last->time <= replay->tally.options.correlation_window;
-
-	*last = (last_reference)
-	{
-		events->page[i], now, backend, true
-	};
-	return same;
-}
-
 static tp_access
 access_of(tps_replay *replay, const tps_events *events, size_t i)
 {
@@ -140,7 +127,10 @@ access_of(tps_replay *replay, const tps_events *events, size_t i)
 		access.flags = events->flags[i] & EVENT_ACCESS_FLAGS;
 	if (event_kind(events, i) == EVENT_WRITE)
 		access.flags |= TP_WRITE;
-	if (replay->last != NULL && repeats(replay, events, i, access.now))
+	if (replay->tally.options.correlation_window > 0 &&
+		backend_repeats(backend_of(replay->backends, access.backend),
+						access.backend, events->page[i], access.now,
+						replay->tally.options.correlation_window))
 		access.flags |= TP_CORRELATED;
 	return access;
 }
@@ -154,6 +144,38 @@ write_back(tps_replay *replay, uint32_t frame)
 		io_add(replay->io, EVENT_WRITE, cache_page_of(replay->cache, frame), 0, 0);
 }
 
+/* The page in this frame was referenced.  False when memory ran out. */
+static bool
+hit(tps_replay *replay, uint32_t frame, const tp_access *access)
+{
+	const tp_pool *pool = &replay->cache->pool;
+
+	replay->dirty[frame] |= (access->flags & TP_WRITE) != 0;
+	replay->tally.totals.correlated += (access->flags & TP_CORRELATED) != 0;
+	if (replay->queues &&
+		(tp_promotes(access) || (pool->policy->flags & TP_COUNTS_ALL)))
+		return backend_queue_hit(backend_of(replay->backends, access->backend),
+								 pool, frame, access,
+								 replay->tally.options.batch);
+	tp_hit(pool, frame, access);
+	return true;
+}
+
+/* A pinned page goes only if there is nothing else. */
+static uint32_t
+victim_for(tps_replay *replay, uint64_t page, const tp_access *access)
+{
+	const tp_pool *pool = &replay->cache->pool;
+	uint32_t	frame = TP_NONE;
+
+	if (replay->pinned.count > 0)
+		frame = tp_victim(pool, cache_page(page), pinned_is_not,
+						  &replay->pinned, access);
+	if (frame == TP_NONE)
+		frame = tp_victim(pool, cache_page(page), NULL, NULL, access);
+	return frame;
+}
+
 static void
 load(tps_replay *replay, uint64_t page, const tp_access *access)
 {
@@ -163,7 +185,11 @@ load(tps_replay *replay, uint64_t page, const tp_access *access)
 	cache_read(cache, page);
 	if (replay->io != NULL)
 		io_add(replay->io, EVENT_READ, page, access->flags & ~TP_WRITE, 0);
-	frame = tp_victim(&cache->pool, cache_page(page), NULL, NULL, access);
+	/* a server takes a free frame without asking the policy */
+	if (replay->queues && cache->pool.header->lists[TP_FREE].count == 0)
+		backend_commit(backend_of(replay->backends, access->backend),
+					   &cache->pool, access);
+	frame = victim_for(replay, page, access);
 	if (frame == TP_NONE)
 	{
 		replay->tally.totals.refused++;
@@ -217,6 +243,21 @@ forget(tps_replay *replay, uint64_t first, uint32_t count)
 				if (page >> 32 == first >> 32 && page >= first)
 					forget_frame(replay, frame);
 			}
+}
+
+/* ---- pages are pinned ---- */
+
+/* False when memory ran out. */
+static bool
+pin(tps_replay *replay, const tps_events *events, size_t i)
+{
+	tps_cache  *cache = replay->cache;
+	uint32_t	frame = cache == NULL ? TP_NONE :
+		pagetable_find(&cache->table, events->page[i]);
+
+	return frame == TP_NONE ||
+		pinned_add(&replay->pinned, cache->capacity, frame,
+				   events->backend == NULL ? 0 : events->backend[i]);
 }
 
 /* ---- scans begin, advance, end ---- */
@@ -307,19 +348,18 @@ run_policy(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 		frame = pagetable_find(table, page);
 		if (frame != TP_NONE)
 		{
-			tp_hit(pool, frame, &access);
-			if (!plain)
-			{
-				replay->dirty[frame] |= (access.flags & TP_WRITE) != 0;
-				replay->tally.totals.correlated +=
-					(access.flags & TP_CORRELATED) != 0;
-			}
+			if (plain)
+				tp_hit(pool, frame, &access);
+			else if (!hit(replay, frame, &access))
+				*ok = false;
 		}
 		else
 		{
 			misses++;
 			load(replay, page, &access);
 		}
+		if (!plain && replay->pinned.count > 0)
+			pinned_release(&replay->pinned, access.backend);
 		if (detail && !tally_detail(&replay->tally, page, frame == TP_NONE))
 			*ok = false;
 	}
@@ -365,7 +405,7 @@ run(tps_replay *replay, const tps_events *events, size_t from, size_t to)
 	bool		ok = true;
 	bool		plain = events->kind == NULL && events->flags == NULL &&
 		events->time == NULL && events->backend == NULL &&
-		replay->last == NULL && replay->scans.scans == NULL;
+		replay->backends == NULL && replay->scans.scans == NULL;
 	uint64_t	misses;
 
 	if (replay->opt != NULL)
@@ -406,7 +446,8 @@ tps_replay_feed(tps_replay *replay, const tps_events *events)
 			if (event_kind(events, i) == EVENT_FORGET)
 				forget(replay, events->page[i],
 					   events->count == NULL ? 0 : events->count[i]);
-			else if (!scan_event(replay, events, i))
+			else if (event_kind(events, i) == EVENT_PINNED ?
+					 !pin(replay, events, i) : !scan_event(replay, events, i))
 				return false;
 			i++;
 		}

@@ -6,23 +6,12 @@
 #define TIDEPOOL_SIM_REPLAY_H
 
 #include "announced.h"
+#include "backends.h"
 #include "cache.h"
 #include "io.h"
 #include "opt.h"
+#include "pinned.h"
 #include "tally.h"
-
-/* The last reference of a backend, to recognise repetitions. */
-typedef struct last_reference
-{
-	uint64_t	page;
-	uint64_t	time;
-	uint32_t	backend;
-	bool		valid;
-} last_reference;
-
-#define BACKEND_SLOTS 4096		/* backends are told apart modulo this; one
-								 * that shares a slot with another loses
-								 * repetitions, never invents them */
 
 struct tps_replay
 {
@@ -34,9 +23,12 @@ struct tps_replay
 	announced	scans;			/* for policies that ask them; without a
 								 * registry (scans.scans NULL) until the trace
 								 * announces the first */
+	pinned_frames pinned;		/* that cannot be evicted now */
 	io_log	   *io;				/* NULL unless it is kept */
-	last_reference *last;		/* [BACKEND_SLOTS], NULL without a correlation
-								 * window */
+	backend_state *backends;	/* [BACKEND_SLOTS], NULL without a correlation
+								 * window and queues */
+	bool		queues;			/* hits are queued: the policy needs the lock
+								 * for them */
 };
 
 #endif							/* TIDEPOOL_SIM_REPLAY_H */

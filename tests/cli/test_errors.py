@@ -51,6 +51,8 @@ def assert_one_line(call: Call, args: list[object], status: int, message: str) -
         ([*LRU, *TEN, "--interval", "0"], 'invalid number "0"'),
         ([*LRU, *TEN, "--interval", "2001"], "loop: the trace is shorter than an interval"),
         ([*LRU, *TEN, "--correlation-window", "x"], 'invalid number "x"'),
+        ([*LRU, *TEN, "--batch", "0"], "batch must be from 1 to 1024"),
+        ([*LRU, *TEN, "--batch", "8", "--sample", ".5"], "a sample has no queues of hits"),
         ([*LRU, *TEN, "--sample", "0"], 'invalid sampling rate "0"'),
         ([*LRU, *TEN, "--sample", "101%"], 'invalid sampling rate "101%"'),
         ([*LRU, *TEN, "--sample", "half"], 'invalid sampling rate "half"'),

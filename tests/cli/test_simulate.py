@@ -261,6 +261,14 @@ def test_correlation_window(ok: Call, folder: Path) -> None:
     assert ok(args).records[0]["correlated"] == 0
 
 
+def test_batch(ok: Call, folder: Path) -> None:
+    args = f"simulate {folder}/busy.csv --policy lru --policy clock --frames 40 --format json"
+    at_once, late = ok(args).records, ok(args, "--batch 32").records
+    assert [record.get("batch") for record in at_once + late] == [None, None, 32, 32]
+    assert late[0]["misses"] != at_once[0]["misses"]
+    assert late[1]["misses"] == at_once[1]["misses"]  # a hit needs no lock
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -1,29 +1,21 @@
-"""Recordings of a live server: what is in them, whether the simulator agrees, how they end."""
+"""Recordings of a live server: what is in them, who may make them, how they end."""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from server.conftest import Make
-from server.test_pool import BUFFERS, PAGES, fill, violations
+from server.test_pool import PAGES, fill, violations
 from tidepool.errors import TidepoolError
-from tidepool.policies import parse_policy
 from tidepool.server import Instance
-from tidepool.simulation import Cell, simulate
-from tidepool.traces import Chunk, Flag, InMemoryTrace, Kind, Trace, open_trace, write_trace
-from tidepool.traces.columns import column, join, references
-
-LOOK_UPS = "SET enable_seqscan = off; SET enable_bitmapscan = off;" + "".join(
-    f"SELECT count(pad) FROM t WHERE id = {id_};"
-    for id_ in 1 + (np.random.default_rng(1).random(1000) ** 2 * PAGES).astype(int)
-)
+from tidepool.traces import Chunk, Flag, Kind, Trace, open_trace, write_trace
+from tidepool.traces.columns import column, join
 
 
 def path_of(server: Instance, name: str = "a.rec") -> Path:
@@ -38,56 +30,11 @@ STOP = "SELECT pg_bufferpool_trace_stop();"
 STATE = "SELECT {} FROM pg_stat_bufferpool_trace"
 
 
-def record(server: Instance, workload: str) -> tuple[Trace, int, int]:
-    """Record statements from empty buffers on; return the trace, hits and misses counted.
-
-    All in one session whose catalog caches have seen the functions, and both
-    ends of the recording in one statement with those of the counters: between
-    them there is nothing that only one of them has seen.
-    """
-    server.query("CREATE EXTENSION pg_buffercache")
-    begin = (
-        "SELECT pg_buffercache_evict_all(), pg_stat_reset_bufferpools(),"
-        " pg_bufferpool_trace_start('{}');"
-    )
-    end = (
-        "SELECT 'counted', hits, reads + extends, pg_bufferpool_trace_stop()"
-        " FROM pg_stat_get_bufferpools();"
-    )
-    warm_up = begin.format(path_of(server, "warm.rec")) + end
-    out = server.query(warm_up + begin.format(path_of(server)) + workload + end)
-    _, hits, misses, _ = out.splitlines()[-1].split("|")
-    return open_trace(path_of(server)), int(hits), int(misses)
-
-
-def hits_of(chunk: Chunk) -> int:
-    assert chunk.flags is not None
-    return int(((chunk.flags & Flag.HIT) != 0).sum())
-
-
 def whole(trace: Trace) -> Chunk:
     return join(list(trace.chunks()), 0)
 
 
-# ---- the server, its recording and the simulator agree ----
-
-
-# Of those that remember evicted pages, the live one remembers more than the recording has.
-@pytest.mark.parametrize("algorithm", ["clock", "lru", "sieve"])
-def test_replayed_it_meets_the_same_hits(make: Make, algorithm: str) -> None:
-    server = make(algorithm, bufferpool__batch_size="1")
-    fill(server)
-    trace, hits, misses = record(server, LOOK_UPS)
-    chunk = whole(trace)
-    assert chunk.flags is not None
-    assert hits_of(chunk) == hits
-    assert int(references(chunk).sum()) == hits + misses
-    assert misses > 3 * BUFFERS
-    if algorithm == "clock":  # stock's counts repeated references, too
-        chunk = replace(chunk, flags=chunk.flags & ~np.uint16(Flag.CORRELATED))
-    replayed = InMemoryTrace("recorded", [chunk])
-    (result,) = simulate([(replayed, [Cell(parse_policy(algorithm), BUFFERS)])])
-    assert (result.requests - result.misses, result.misses) == (hits, misses)
+# ---- what is in them ----
 
 
 def test_what_is_recorded_of_a_reference(make: Make, tmp_path: Path) -> None:

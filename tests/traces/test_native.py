@@ -87,7 +87,7 @@ def test_other_types_and_columns(tmp_path: Path) -> None:
         ),
         ({"page": [1]}, VERSION, 'the trace has no column "block"'),
         ({"block": pa.array([], pa.uint32())}, VERSION, "the trace is empty"),
-        ({"block": [1], "kind": [6]}, VERSION, "row 0: kind 6 is above 5"),
+        ({"block": [1], "kind": [7]}, VERSION, "row 0: kind 7 is above 6"),
         (
             {"block": [1, 1], "relation": [0, 2**30]},
             VERSION,

@@ -228,6 +228,8 @@ typedef struct tp_field
 #define TP_READS_EXTENTS	0x40	/* goes by the temperatures in
 									 * pool->extents; without them all pages
 									 * are alike to it */
+#define TP_USES_TIME		0x80	/* looks at access->now; for the hits of
+									 * others the clock need not be read */
 
 /*
  * The policy.  In every call the caller holds the pool's lock (hit: see

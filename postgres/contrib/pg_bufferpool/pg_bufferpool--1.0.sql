@@ -53,6 +53,13 @@ RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL RESTRICTED;
 
+-- Write and empty all buffers, and begin anew with the algorithm, the clock and
+-- the freelist: as after a start of the server.
+CREATE FUNCTION pg_bufferpool_reset()
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL UNSAFE;
+
 -- The algorithms that can be chosen, with the preloaded libraries as they are.
 CREATE FUNCTION pg_bufferpool_algorithms(OUT name text)
 RETURNS SETOF text
@@ -120,6 +127,7 @@ CREATE VIEW pg_stat_bufferpool_trace AS
 REVOKE ALL ON FUNCTION pg_bufferpool_pools() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpools() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_reset_bufferpools() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_reset() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_algorithms() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_lists() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_check() FROM PUBLIC;

@@ -25,6 +25,7 @@ PG_MODULE_MAGIC_EXT(
 PG_FUNCTION_INFO_V1(pg_bufferpool_pools);
 PG_FUNCTION_INFO_V1(pg_stat_get_bufferpools);
 PG_FUNCTION_INFO_V1(pg_stat_reset_bufferpools);
+PG_FUNCTION_INFO_V1(pg_bufferpool_reset);
 PG_FUNCTION_INFO_V1(pg_bufferpool_algorithms);
 PG_FUNCTION_INFO_V1(pg_bufferpool_lists);
 PG_FUNCTION_INFO_V1(pg_bufferpool_check);
@@ -69,6 +70,13 @@ Datum
 pg_stat_reset_bufferpools(PG_FUNCTION_ARGS)
 {
 	BufferPoolResetCounters();
+	PG_RETURN_VOID();
+}
+
+Datum
+pg_bufferpool_reset(PG_FUNCTION_ARGS)
+{
+	BufferPoolReset();
 	PG_RETURN_VOID();
 }
 

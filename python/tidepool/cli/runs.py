@@ -52,6 +52,8 @@ def record(run: Run) -> dict[str, Any]:
         out["warmup"] = run.options.warmup
     if run.options.correlation_window:
         out["correlation_window"] = run.options.correlation_window
+    if run.options.batch > 1:
+        out["batch"] = run.options.batch
     if run.options.resize:
         out["resize"] = [list(resize) for resize in run.options.resize]
     return out

@@ -85,6 +85,13 @@ from tidepool.simulation import Cell, Options, Sampling, Ssd
     metavar="µs",
     help="A backend's consecutive references to a page within so many microseconds count as one.",
 )
+@click.option(
+    "--batch",
+    type=NUMBER,
+    default=1,
+    metavar="N",
+    help="Backends queue N hits before they tell the policy, as a server's do.",
+)
 @sample_option
 @click.option(
     "--resize",
@@ -108,6 +115,7 @@ def simulate(
     interval: int | None,
     per_relation: bool,
     correlation_window: int,
+    batch: int,
     sample: float | None,
     resizes: tuple[Resize, ...],
     ssd: SsdOptions,
@@ -135,6 +143,7 @@ def simulate(
     seeds = tuple(dict.fromkeys(seeds))
     _check(specs, sample, resizes, interval, per_relation, output)
     _check_ssd(ssd, sample, resizes)
+    _check_batch(batch, sample)
 
     def grids(input: Input) -> Iterator[Grid]:
         sizes = list(dict.fromkeys(input.frames(size) for size in frames))
@@ -142,6 +151,7 @@ def simulate(
             warmup=warmup.resolve(input.references),
             interval=interval or 0,
             correlation_window=correlation_window,
+            batch=batch,
             per_relation=per_relation,
             resize=tuple((r.reference, input.frames(r.size)) for r in resizes),
         )
@@ -192,6 +202,11 @@ def _cells(
 
 def _depends_on_seed(spec: PolicySpec, ssd: Ssd | None) -> bool:
     return spec.policy.randomized or (ssd is not None and ssd.spec.policy.randomized)
+
+
+def _check_batch(batch: int, sample: float | None) -> None:
+    if batch > 1 and sample is not None:
+        raise TidepoolError("a sample has no queues of hits", "Leave out --batch or --sample.")
 
 
 def _check_ssd(ssd: SsdOptions, sample: float | None, resizes: Sequence[Resize]) -> None:

@@ -44,14 +44,26 @@ class Options:
 
     ``resize`` lists (reference, frames): before that reference, counted from
     0, the pool is resized.  A warm-up is replayed but not counted.
+    With a ``batch``, policies whose hits need the pool's lock learn of a
+    backend's hits when so many have come together, or when it misses, as in a
+    server; those of pages that have left by then are lost.
     """
 
     warmup: int = 0  # references
     interval: int = 0  # references per point of the time series; 0: none
     correlation_window: int = 0  # microseconds; 0: only what the trace flags
+    batch: int = 1  # hits that a backend queues before it tells the policy; 1: none
     per_relation: bool = False
     sampling: Sampling | None = None
     resize: tuple[tuple[int, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.batch <= lib.TP_BATCH_MAX:
+            raise TidepoolError(f"batch must be from 1 to {lib.TP_BATCH_MAX}")
+        if self.batch > 1 and self.sampling is not None:
+            raise TidepoolError(
+                "a sample has no queues of hits", "Leave out the sampling or the batch."
+            )
 
 
 @dataclass(frozen=True)
@@ -166,6 +178,7 @@ class Replay:
                 "warmup": options.warmup,
                 "interval": options.interval,
                 "correlation_window": options.correlation_window,
+                "batch": options.batch,
                 "per_relation": options.per_relation,
                 "per_group": per_group,
             },

@@ -33,6 +33,8 @@ class Kind(IntEnum):
     that it is over.
     FORGET says that ``count`` pages from ``page`` on ceased to exist (0: all
     from ``page`` to the end of the relation's fork).
+    PINNED says that the page could not be evicted for the backend's next
+    reference: somebody used it when a victim was looked for.
     """
 
     READ = 0
@@ -41,6 +43,7 @@ class Kind(IntEnum):
     SCAN_ADVANCE = 3
     SCAN_END = 4
     FORGET = 5
+    PINNED = 6
 
 
 class Flag(IntFlag):

@@ -36,14 +36,14 @@ RECORD = np.dtype(
         ("database", "<u4"),
         ("file", "<u4"),
         ("block", "<u4"),  # of the end, bytes of names that follow
-        ("pid", "<u4"),
+        ("process", "<u4"),  # as algorithms are told
         ("flags", "<u2"),
         ("fork", "u1"),
         ("kind", "u1"),
     ]
 )
 END = 255  # the kind of the record that no record follows
-KINDS = (Kind.READ, Kind.WRITE, Kind.FORGET)
+KINDS = (Kind.READ, Kind.WRITE, Kind.FORGET, Kind.PINNED)
 
 Records = NDArray[np.void]
 
@@ -109,7 +109,7 @@ class RecordingTrace(FileTrace):
                 kind=records["kind"].copy(),
                 flags=records["flags"].astype(np.uint16),
                 time=time,
-                backend=records["pid"].astype(np.uint32),
+                backend=records["process"].astype(np.uint32),
             )
 
     # ---- the file ----

@@ -13,6 +13,7 @@
 #ifndef TIDEPOOL_SIM_H
 #define TIDEPOOL_SIM_H
 
+#include "tidepool/batch.h"
 #include "tidepool/tier.h"
 
 /* The binding is generated from the text between the two marks. */
@@ -165,7 +166,7 @@ typedef struct tps_events
 	size_t		n;
 	const uint64_t *page;
 	const uint8_t *kind;		/* 0 read, 1 write, 2..4 scan begin, advance,
-								 * end, 5 forget; default 0 */
+								 * end, 5 forget, 6 pinned; default 0 */
 	const uint16_t *flags;		/* default 0 */
 	const uint64_t *time;		/* microseconds; default the position */
 	const uint32_t *backend;	/* default 0 */
@@ -195,6 +196,9 @@ typedef struct tps_options
 	uint64_t	correlation_window; /* microseconds within which a backend's
 									 * consecutive references to one page are
 									 * one; 0: only those flagged in the trace */
+	uint32_t	batch;			/* hits that a backend queues before it tells
+								 * the policy of them (batch.h), 1 ..
+								 * TP_BATCH_MAX; 1: none */
 	bool		per_relation;	/* count per relation and fork */
 	bool		per_group;		/* count per group of pages, for the error of
 								 * a sampled simulation */

@@ -27,6 +27,8 @@ typedef struct BufferPoolRoutine BufferPoolRoutine;
 #define BUFFERPOOL_COUNTS_ALL		0x04	/* wants also the references that
 											 * do not promote: repetitions,
 											 * and VACUUM's */
+#define BUFFERPOOL_USES_TIME		0x08	/* a lock-free hit needs the time,
+											 * which is 0 for others */
 
 /* A row of what an algorithm shows of itself; see lists below. */
 typedef struct BufferPoolListEntry
@@ -72,6 +74,12 @@ struct BufferPoolRoutine
 						   bool init);
 
 	/*
+	 * Begin anew, as after attach with init: no buffer holds a page, and
+	 * nothing is remembered.  Other processes may call page_of meanwhile.
+	 */
+	void		(*reset) (BufferPool *pool);
+
+	/*
 	 * A resident page was referenced; the caller has it pinned.  Only called
 	 * for BUFFERPOOL_HIT_LOCK_FREE, at any time beside anything.
 	 */
@@ -113,7 +121,7 @@ struct BufferPoolRoutine
 	/*
 	 * What page the buffer holds as far as the algorithm knows, if any. Also
 	 * called without the lock, by a process that has the buffer pinned and
-	 * finds no page in it; the answer cannot change then.
+	 * finds no page in it; the answer cannot change then, unless by reset.
 	 */
 	bool		(*page_of) (BufferPool *pool, int buf_id, tp_page *page);
 

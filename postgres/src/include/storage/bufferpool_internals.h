@@ -132,6 +132,7 @@ extern void BufferPoolStatsShmemInit(void);
 extern Size BufferPoolShmemSize(void);
 extern void BufferPoolShmemInit(bool init);
 extern void BufferPoolInitProcess(void);
+extern uint64 BufferPoolNow(void);
 extern tp_access BufferPoolAccess(IOContext io_context);
 extern void BufferPoolLock(BufferPool *pool);
 extern void BufferPoolUnlock(BufferPool *pool);
@@ -145,6 +146,9 @@ extern void BufferPoolAdmitted(const Buffer *buffers, int nbuffers,
 							   IOContext io_context, bool extended);
 extern int	BufferPoolColdest(int *buf_ids, int max);
 extern int	BufferPoolCheck(tp_report report, void *arg);
+
+/* reset.c */
+extern void BufferPoolReset(void);
 
 /* cleaner.c */
 extern bool BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context);

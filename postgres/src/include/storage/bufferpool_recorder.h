@@ -22,6 +22,7 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_READ			0
 #define RECORD_WRITE		1	/* a new block */
 #define RECORD_FORGET		5	/* this block and those after it are gone */
+#define RECORD_PINNED		6	/* could not be evicted for what comes next */
 #define RECORD_END			255 /* in files only: what follows is no record */
 
 /* A flag of references beside the core's, as in the trace format. */
@@ -35,7 +36,7 @@ typedef struct BufferRecord
 	Oid			database;
 	RelFileNumber file;
 	BlockNumber block;
-	uint32		pid;
+	uint32		process;		/* its ProcNumber, as algorithms are told */
 	uint16		flags;
 	uint8		fork;
 	uint8		kind;
@@ -83,6 +84,7 @@ extern void BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
 									  uint32 flags);
 extern void BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 								   BlockNumber first);
+extern void BufferPoolRecordPinned(BufferDesc *buf);
 extern uint64 BufferPoolRecorderTime(void);
 extern void BufferPoolStartRecording(uint64 threshold, int recorder);
 extern void BufferPoolStopRecording(void);

@@ -128,15 +128,23 @@ BufferPoolUnlock(BufferPool *pool)
 	LWLockRelease(&pool->shared->lock);
 }
 
+/* Microseconds since a moment that is the same for all processes. */
+uint64
+BufferPoolNow(void)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	return INSTR_TIME_GET_MICROSEC(now);
+}
+
 /* An access of this process now. */
 tp_access
 BufferPoolAccess(IOContext io_context)
 {
 	tp_access	access = {0};
-	instr_time	now;
 
-	INSTR_TIME_SET_CURRENT(now);
-	access.now = INSTR_TIME_GET_MICROSEC(now);
+	access.now = BufferPoolNow();
 	access.backend = MyProcNumber;
 	if (io_context == IOCONTEXT_VACUUM)
 		access.flags = TP_VACUUM;
@@ -156,8 +164,11 @@ typedef struct Usable
 static bool
 is_usable(void *arg, uint32 buf_id)
 {
-	uint32		buf_state = pg_atomic_read_u32(&GetBufferDescriptor(buf_id)->state);
+	BufferDesc *buf = GetBufferDescriptor(buf_id);
+	uint32		buf_state = pg_atomic_read_u32(&buf->state);
 
+	if (BUF_STATE_GET_REFCOUNT(buf_state) != 0 && BufferPoolRecording())
+		BufferPoolRecordPinned(buf);
 	return BUF_STATE_GET_REFCOUNT(buf_state) == 0 &&
 		(buf_state & ((Usable *) arg)->unwanted) == 0;
 }
@@ -254,9 +265,13 @@ BufferPoolClaimed(BufferDesc *buf, uint32 old_state, bool from_ring)
 	else if (BufferPoolActive() &&
 			 pool->routine->page_of(pool, buf->buf_id, &page))
 	{
-		BufferPoolCount(BUFFERPOOL_FORGOTTEN);
 		BufferPoolLock(pool);
-		pool->routine->forget(pool, buf->buf_id);
+		if (pool->routine->page_of(pool, buf->buf_id, &page))
+		{
+			/* there was no BufferPoolReset meanwhile */
+			BufferPoolCount(BUFFERPOOL_FORGOTTEN);
+			pool->routine->forget(pool, buf->buf_id);
+		}
 		BufferPoolUnlock(pool);
 	}
 }
@@ -297,6 +312,8 @@ BufferPoolAdmitted(const Buffer *buffers, int nbuffers, IOContext io_context,
 	if (!BufferPoolActive() || nbuffers == 0)
 		return;
 	access = BufferPoolAccess(io_context);
+	if (extended)
+		access.flags |= TP_WRITE;
 	BufferPoolLock(pool);
 	for (int i = 0; i < nbuffers; i++)
 	{
@@ -323,14 +340,13 @@ int
 BufferPoolColdest(int *buf_ids, int max)
 {
 	BufferPool *pool = &DefaultBufferPool;
-	Usable		usable = {0};
 	tp_cursor	cursor = {0};
 	int			n = 0;
 	int			buf_id;
 
 	BufferPoolLock(pool);
 	while (n < max && (buf_id = pool->routine->coldest(pool, &cursor)) >= 0)
-		if (is_usable(&usable, buf_id))
+		if (BUF_STATE_GET_REFCOUNT(pg_atomic_read_u32(&GetBufferDescriptor(buf_id)->state)) == 0)
 			buf_ids[n++] = buf_id;
 	BufferPoolUnlock(pool);
 	return n;

@@ -136,6 +136,8 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 	if (wants & BUFFERPOOL_HIT_LOCK_FREE)
 	{
 		access.backend = MyProcNumber;
+		if (wants & BUFFERPOOL_USES_TIME)
+			access.now = BufferPoolNow();
 		pool->routine->hit(pool, buf->buf_id, &access);
 	}
 	else

@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "storage/bufferpool_internals.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
 /* Each server start decides alike: what was simulated is what runs. */
@@ -59,6 +60,17 @@ policy_attach(BufferPool *pool, void *memory, int nbuffers, bool init)
 		tp_block_init(policy, NULL, nbuffers, nbuffers, SEED, memory) :
 		tp_block_pool(policy, NULL, nbuffers, memory);
 	pool->view = view;
+}
+
+/* Those who look without the lock see free nodes or what was there before. */
+static void
+policy_reset(BufferPool *pool)
+{
+	const tp_pool *view = view_of(pool);
+
+	/* a block begins with the header */
+	(void) tp_block_init(view->policy, NULL, NBuffers, NBuffers, SEED,
+						 view->header);
 }
 
 static void
@@ -202,6 +214,8 @@ flags_of(const tp_policy *policy)
 		flags |= BUFFERPOOL_HIT_NOTHING;
 	if (policy->flags & TP_COUNTS_ALL)
 		flags |= BUFFERPOOL_COUNTS_ALL;
+	if (policy->flags & TP_USES_TIME)
+		flags |= BUFFERPOOL_USES_TIME;
 	return flags;
 }
 
@@ -212,6 +226,7 @@ MakePolicyRoutine(const tp_policy *policy, const char *name)
 	static const BufferPoolRoutine table = {
 		.shmem_size = policy_shmem_size,
 		.attach = policy_attach,
+		.reset = policy_reset,
 		.hit = policy_hit,
 		.prefetch = policy_prefetch,
 		.commit = policy_commit,

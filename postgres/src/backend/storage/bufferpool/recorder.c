@@ -183,7 +183,7 @@ put(const BufferTag *tag, uint8 kind, uint32 flags)
 	record->database = tag->dbOid;
 	record->file = tag->relNumber;
 	record->block = tag->blockNum;
-	record->pid = MyProcPid;
+	record->process = MyProcNumber;
 	record->flags = flags;
 	record->fork = tag->forkNum;
 	record->kind = kind;
@@ -215,6 +215,21 @@ BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 		return;
 	InitBufferTag(&tag, &locator, fork, first);
 	put(&tag, RECORD_FORGET, 0);
+}
+
+/*
+ * The search for a victim passes over this buffer, which is pinned.  Takes the
+ * header's spinlock, since whoever has it pinned may be evicting its page.
+ */
+void
+BufferPoolRecordPinned(BufferDesc *buf)
+{
+	uint32		buf_state = LockBufHdr(buf);
+	BufferTag	tag = buf->tag;
+
+	UnlockBufHdr(buf, buf_state);
+	if ((buf_state & BM_TAG_VALID) && in_sample(&tag))
+		put(&tag, RECORD_PINNED, 0);
 }
 
 /* ---- for the recorder ---- */

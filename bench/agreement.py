@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Whether simulator and server agree: hits of a live server, and of its recording replayed.
+
+Every algorithm that the server has runs two workloads from an empty pool
+(pg_bufferpool_reset) on a pool much smaller than the data, and both are
+recorded and replayed with as many frames:
+
+- One session whose hits are told at once (bufferpool.batch_size 1).  Goal:
+  the same number of hits.
+- Eight pgbench clients that read and write, with the default queues, replayed
+  with queues (--batch 32) and without.  Goal: within 0.5 % of the live hits.
+
+keep never evicts; as the pool's only algorithm it leaves all choices to the
+clock, so it is replayed as that.  pbm goes by the time, which is told and
+recorded at different moments.  w_tinylfu counts pages by a hash of what they
+are called, which is not the same in a server and in its trace.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from common import OUT, report
+
+from tidepool import parse_policy
+from tidepool.errors import TidepoolError
+from tidepool.server import Instance, server_directory
+from tidepool.simulation import Cell, Options, simulate
+from tidepool.traces import Flag, open_trace
+
+LIBRARIES = "pg_bp_lru,pg_bp_osic,pg_bp_arc,pg_bp_lirs,pg_bp_rcrd,pg_bp_car,pg_bp_lab"
+REPLAYED_AS = {"keep": "clock"}
+SEED = 1  # the server's
+BATCH = 32  # likewise: bufferpool.batch_threshold
+GOAL = 0.005
+CLIENTS = 8
+SKEW = 1.1
+
+BEGIN = "SELECT pg_bufferpool_reset(), pg_stat_reset_bufferpools(), pg_bufferpool_trace_start('{}')"
+END = "SELECT pg_bufferpool_trace_stop()"
+
+READ = f"""
+\\set aid random_zipfian(1, 100000 * :scale, {SKEW})
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+"""
+WRITE = f"""
+\\set aid random_zipfian(1, 100000 * :scale, {SKEW})
+\\set bid random(1, 1 * :scale)
+\\set tid random(1, 10 * :scale)
+\\set delta random(-5000, 5000)
+BEGIN;
+UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;
+UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;
+INSERT INTO pgbench_history (tid, bid, aid, delta, mtime)
+    VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);
+END;
+"""
+RANGE = """
+\\set first random(1, 99000 * :scale)
+SELECT sum(abalance) FROM pgbench_accounts WHERE aid BETWEEN :first AND :first + 500;
+"""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is run."""
+
+    scale: int  # of pgbench: 100,000 accounts each
+    shared_buffers: str
+    transactions: int  # of the one session, and of each client
+
+
+FULL = Size(scale=5, shared_buffers="16MB", transactions=4000)
+QUICK = Size(scale=1, shared_buffers="4MB", transactions=500)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Hits of one algorithm in one workload."""
+
+    algorithm: str
+    references: int
+    live: int
+    simulated: int
+    unqueued: int  # simulated without queues
+
+    @property
+    def difference(self) -> float:
+        """Simulated hits less live ones, relative to these."""
+        return (self.simulated - self.live) / self.live
+
+    def row(self) -> tuple[str | int | float, ...]:
+        """Return what is printed of it."""
+        points = 100 * (self.simulated - self.live) / self.references
+        return (
+            self.algorithm,
+            self.references,
+            self.live,
+            self.simulated,
+            self.simulated - self.live,
+            100 * self.difference,
+            points,
+            100 * (self.unqueued - self.live) / self.live,
+        )
+
+
+COLUMNS = (
+    *("algorithm", "references", "live hits", "simulated", "difference", "% of hits", "points"),
+    "no queues, %",
+)
+
+
+# ---- workloads ----
+
+
+def session(size: Size) -> Iterator[str]:
+    """Yield statements: lookups, updates, ranges, joins, tables that come and go."""
+    draw = np.random.default_rng(1)
+    accounts = 100_000 * size.scale
+    for i in range(size.transactions):
+        aid = 1 + int(draw.zipf(SKEW) - 1) % accounts
+        kind = draw.random()
+        if kind < 0.6:
+            yield f"SELECT abalance FROM pgbench_accounts WHERE aid = {aid};"
+        elif kind < 0.85:
+            bid, tid = 1 + aid % size.scale, 1 + aid % (10 * size.scale)
+            yield f"UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = {aid};"
+            yield f"UPDATE pgbench_tellers SET tbalance = tbalance + 1 WHERE tid = {tid};"
+            yield f"INSERT INTO pgbench_history VALUES ({tid}, {bid}, {aid}, 1, now());"
+        elif kind < 0.95:
+            first = int(draw.integers(1, accounts - 1000))
+            yield (
+                "SELECT sum(abalance) FROM pgbench_accounts"
+                f" WHERE aid BETWEEN {first} AND {first + 500};"
+            )
+        else:
+            yield (
+                "SELECT count(*) FROM pgbench_tellers t JOIN pgbench_accounts a"
+                f" ON a.aid = t.tid * 997 WHERE t.bid = {1 + i % size.scale};"
+            )
+
+
+def one_session(server: Instance, size: Size) -> Path:
+    """Run the statements in one session; return the recording."""
+    warm_up, recording = server.directory / "warm.rec", server.directory / "one.rec"
+    # a first recording, so that the catalog caches have seen the functions
+    begin = BEGIN.format(warm_up), END, BEGIN.format(recording)
+    server.query(*begin, *session(size), END)
+    return recording
+
+
+def clients(server: Instance, size: Size) -> Path:
+    """Run pgbench's clients; return the recording."""
+    recording = server.directory / "clients.rec"
+    scripts: list[str | Path] = []
+    for name, text, weight in (("read", READ, 6), ("write", WRITE, 3), ("range", RANGE, 1)):
+        path = server.directory / f"{name}.sql"
+        path.write_text(text)
+        path.chmod(0o644)
+        scripts += ["-f", f"{path}@{weight}"]
+    server.query(BEGIN.format(recording))
+    done = server.run(
+        *(server.bin / "pgbench", "-n", "-M", "prepared", "-s", str(size.scale)),
+        *("-c", str(CLIENTS), "-j", "2", "-t", str(size.transactions), "--random-seed", "1"),
+        *scripts,
+        "postgres",
+    )
+    if done.returncode != 0:
+        raise TidepoolError(f"pgbench failed: {done.stdout}")
+    server.query(END)
+    return recording
+
+
+# ---- live and simulated ----
+
+
+def compare(server: Instance, algorithm: str, recording: Path, batch: int) -> Agreement:
+    """Count a recording's hits, and those of its replays."""
+    dropped = server.query("SELECT dropped FROM pg_stat_bufferpool_trace")
+    if dropped != "0":
+        raise TidepoolError(
+            f"{dropped} references were not recorded", "Raise bufferpool.trace_buffers."
+        )
+    frames = int(server.query("SELECT buffers FROM pg_bufferpool"))
+    trace = open_trace(recording)
+    live = sum(
+        int(np.count_nonzero(chunk.flags & Flag.HIT))
+        for chunk in trace.chunks()
+        if chunk.flags is not None
+    )
+    spec = parse_policy(REPLAYED_AS.get(algorithm, algorithm))
+    cells = [Cell(spec, frames, SEED)]
+    hits = []
+    for options in (Options(batch=batch), Options()):
+        (result,) = simulate([(trace, cells)], options)
+        hits.append(result.requests - result.misses)
+    return Agreement(algorithm, result.requests, live, *hits)
+
+
+def measure(
+    server: Instance, size: Size, chosen: Sequence[str]
+) -> tuple[list[Agreement], list[Agreement]]:
+    """Run both workloads under every algorithm."""
+    ones, many = [], []
+    for algorithm in (
+        chosen or server.query("SELECT name FROM pg_bufferpool_algorithms()").splitlines()
+    ):
+        server.stop()
+        server.configure({"bufferpool.algorithm": algorithm, "bufferpool.batch_size": "1"})
+        server.start()
+        ones.append(compare(server, algorithm, one_session(server, size), 1))
+        server.configure({"bufferpool.batch_size": "64"})
+        server.query("SELECT pg_reload_conf()")
+        many.append(compare(server, algorithm, clients(server, size), BATCH))
+        for recording in server.directory.glob("*.rec"):
+            recording.unlink()
+        print(
+            f"{algorithm}: one session {ones[-1].live} live, {ones[-1].simulated} simulated;"
+            f" {CLIENTS} clients {many[-1].live}, {many[-1].simulated}",
+            flush=True,
+        )
+    return ones, many
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="an eighth of it")
+    parser.add_argument("--algorithm", action="append", default=[], help="only this one")
+    parser.add_argument("--bin", type=Path, help="where the server's programs are")
+    args = parser.parse_args()
+    size = QUICK if args.quick else FULL
+    server = Instance(
+        Path(tempfile.mkdtemp(prefix="tidepool-agreement-")), args.bin or server_directory()
+    )
+    try:
+        server.create(
+            {
+                "shared_preload_libraries": LIBRARIES,
+                "shared_buffers": size.shared_buffers,
+                "bufferpool.trace_buffers": "65536",
+                "autovacuum": "off",
+                "fsync": "off",
+            }
+        )
+        server.start()
+        server.query("CREATE EXTENSION pg_bufferpool")
+        server.run(server.bin / "pgbench", "-i", "-q", "-s", str(size.scale), "postgres")
+        ones, many = measure(server, size, args.algorithm)
+    finally:
+        server.remove()
+    rows = [agreement.row()[:-1] for agreement in ones]
+    report("agreement_one_session", "one session, no queues", COLUMNS[:-1], rows)
+    rows = [agreement.row() for agreement in many]
+    report("agreement_clients", f"{CLIENTS} clients, default queues", COLUMNS, rows)
+    exact = sum(agreement.live == agreement.simulated for agreement in ones)
+    within = sum(abs(agreement.difference) <= GOAL for agreement in many)
+    print(f"one session: the same hits with {exact} of {len(ones)} algorithms")
+    print(f"{CLIENTS} clients: within 0.5 % of the hits with {within} of {len(many)} algorithms")
+    print(f"written to {OUT}")
+
+
+if __name__ == "__main__":
+    main()

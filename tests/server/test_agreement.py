@@ -1,0 +1,162 @@
+"""Hits of a live server are met again, to the last one, when its recording is replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from server.conftest import Make, algorithms
+from server.test_pool import BUFFERS, PAGES, fill
+from tidepool.policies import parse_policy
+from tidepool.server import Instance
+from tidepool.simulation import Cell, simulate
+from tidepool.traces import Chunk, Flag, InMemoryTrace, Kind, Trace, open_trace
+from tidepool.traces.columns import column, join, references
+from tidepool.traces.recording import HEADER, RECORD
+
+SEED = 1  # the server's
+BEGIN = "SELECT pg_bufferpool_reset(), pg_stat_reset_bufferpools(), pg_bufferpool_trace_start('{}')"
+END = (
+    "SELECT 'counted', hits, reads + extends, pg_bufferpool_trace_stop()"
+    " FROM pg_stat_get_bufferpools()"
+)
+# never evicts, so that the clock chooses
+REPLAYED_AS = {"keep": "clock"}
+# the one goes by the time, which is told and recorded at different moments; the
+# other by a hash of what pages are called
+NEARLY = ("pbm", "w_tinylfu")
+TOLERANCE = 0.005
+
+
+def statements(changes: bool) -> Iterator[str]:
+    """Lookups, skewed, each a transaction; with changes, also what makes and drops pages."""
+    yield "SET enable_seqscan = off; SET enable_bitmapscan = off"
+    for i, draw in enumerate(np.random.default_rng(1).random(1000)):
+        id_ = 1 + int(draw**2 * PAGES)
+        yield f"SELECT count(pad) FROM t WHERE id = {id_}"
+        if not changes or i % 10 > 0:
+            continue
+        yield f"UPDATE t SET pad = repeat('y', 700) WHERE id BETWEEN {id_} AND {id_ + 3}"
+        yield f"INSERT INTO t SELECT {PAGES} + i, repeat('z', 900) FROM generate_series(1, 5) i"
+        if i % 100 == 0:
+            yield "CREATE TABLE u AS SELECT 1 AS id; DROP TABLE u"
+
+
+def record(server: Instance, workload: Iterator[str]) -> tuple[Path, int, int]:
+    """Record statements from empty buffers on; return the recording, hits and misses counted.
+
+    All in one session whose catalog caches have seen the functions, and both
+    ends of the recording in one statement with those of the counters: between
+    them there is nothing that only one of them has seen.
+    """
+    warm_up, recording = server.directory / "warm.rec", server.directory / "a.rec"
+    begin = BEGIN.format(warm_up), END, BEGIN.format(recording)
+    out = server.query(*begin, *workload, END)
+    _, hits, misses, _ = out.splitlines()[-1].split("|")
+    return recording, int(hits), int(misses)
+
+
+def hits_of(trace: Trace) -> int:
+    return sum(
+        int(np.count_nonzero(column(chunk, "flags", 0) & Flag.HIT)) for chunk in trace.chunks()
+    )
+
+
+def replayed(trace: Trace, algorithm: str) -> tuple[int, int]:
+    """Return a replay's hits and misses."""
+    spec = parse_policy(REPLAYED_AS.get(algorithm, algorithm))
+    (result,) = simulate([(trace, [Cell(spec, BUFFERS, SEED)])])
+    return result.requests - result.misses, result.misses
+
+
+@pytest.mark.parametrize("algorithm", ["clock", *algorithms()])
+def test_one_session(make: Make, algorithm: str) -> None:
+    server = make(algorithm, bufferpool__batch_size="1")
+    fill(server)
+    recording, hits, misses = record(server, statements(changes=True))
+    trace = open_trace(recording)
+    chunk = join(list(trace.chunks()), 0)
+    assert hits_of(trace) == hits
+    assert int(references(chunk).sum()) == hits + misses
+    assert misses > 3 * BUFFERS
+    assert (column(chunk, "kind", 0) == Kind.FORGET).any()
+    found = replayed(trace, algorithm)
+    if algorithm in NEARLY:
+        assert abs(found[0] - hits) <= TOLERANCE * hits
+    else:
+        assert found == (hits, misses)
+
+
+# ---- the server's names of pages ----
+
+
+def murmurhash32(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    h = (h ^ h >> np.uint32(16)) * np.uint32(0x85EBCA6B)
+    h = (h ^ h >> np.uint32(13)) * np.uint32(0xC2B2AE35)
+    return h ^ h >> np.uint32(16)
+
+
+def mix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return x ^ x >> np.uint64(31)
+
+
+def with_the_servers_keys(recording: Path) -> InMemoryTrace:
+    """A recording, less pages that are gone, with pages whose tp_page_key is the server's.
+
+    BufferTagPage puts a hash of the place into the upper half of the relation,
+    of which tp_page_key adds a hash to the rest: so it is added to the page here.
+    """
+    length = open_trace(recording).length
+    assert length is not None
+    data = np.frombuffer(recording.read_bytes(), RECORD, length, HEADER.itemsize)
+    data = data[data["kind"] != Kind.FORGET]
+    space = data["tablespace"]
+    place = murmurhash32(data["database"] ^ (space << np.uint32(16) | space >> np.uint32(16)))
+    high = (place + data["fork"].astype(np.uint32)).astype(np.uint64)
+    page = (data["file"].astype(np.uint64) << np.uint64(32) | data["block"]) + mix64(high)
+    chunk = Chunk(
+        page=page,
+        kind=data["kind"].copy(),
+        flags=data["flags"].astype(np.uint16),
+        backend=data["process"].astype(np.uint32),
+    )
+    return InMemoryTrace("keys", [chunk])
+
+
+def test_counts_by_hash(make: Make) -> None:
+    """What w_tinylfu counts depends on what pages are called, and on nothing else."""
+    server = make("w_tinylfu", bufferpool__batch_size="1")
+    fill(server)
+    recording, *counted = record(server, statements(changes=False))
+    assert replayed(with_the_servers_keys(recording), "w_tinylfu") == tuple(counted)
+
+
+# ---- many at once ----
+
+
+@pytest.mark.parametrize("algorithm", ["clock", "lru", "arc", "sieve", "w_tinylfu"])
+def test_clients(make: Make, algorithm: str) -> None:
+    server = make(algorithm)
+    assert server.run(server.bin / "pgbench", "-i", "-q", "-s", "1").returncode == 0
+    recording = server.directory / "a.rec"
+    server.query(BEGIN.format(recording))
+    bench = server.run(
+        *(server.bin / "pgbench", "-n", "-c", "8", "-j", "2", "-t", "150"),
+        *("-b", "tpcb-like@3", "-b", "select-only@7", "postgres"),
+    )
+    assert bench.returncode == 0, bench.stdout
+    server.query(END)
+    assert server.query("SELECT dropped FROM pg_stat_bufferpool_trace") == "0"
+    # a pool so small has a sketch in which it matters what pages are called
+    by_hash = algorithm == "w_tinylfu"
+    trace = with_the_servers_keys(recording) if by_hash else open_trace(recording)
+    hits = hits_of(trace)
+    found, misses = replayed(trace, algorithm)
+    assert hits > 5000 and misses > 1000
+    assert abs(found - hits) <= TOLERANCE * hits

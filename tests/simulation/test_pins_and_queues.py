@@ -1,0 +1,133 @@
+"""What keeps a server from its policy's choice, replayed: pinned pages, hits told late."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulation.generated import Event, EventTrace, traces
+from simulation.test_replay import run
+from tidepool import TidepoolError, policies
+from tidepool.simulation import Options, Sampling
+from tidepool.traces import Flag, Kind
+
+
+def misses(events: list[Event], policy: str = "lru", frames: int = 2, **options: Any) -> int:
+    return run(EventTrace(events), policy, frames, **options).misses
+
+
+def pinned(page: int, backend: int = 0) -> Event:
+    return Event(page, Kind.PINNED, backend=backend)
+
+
+# ---- pins ----
+
+
+def test_a_pinned_page_is_passed_over() -> None:
+    assert misses([Event(1), Event(2), Event(3), Event(1)]) == 4
+    assert misses([Event(1), Event(2), pinned(1), Event(3), Event(1)]) == 3
+
+
+def test_it_is_pinned_until_the_backend_has_made_its_reference() -> None:
+    events = [Event(1), Event(2), pinned(1, backend=7), Event(3), Event(4), Event(1)]
+    assert misses(events) == 4  # 3 and 4 take turns in the other frame
+    events[3] = Event(3, backend=7)
+    assert misses(events) == 5
+    events[3:4] = [Event(2, backend=7), Event(3)]  # a hit will do
+    assert misses(events) == 5
+
+
+def test_if_all_are_pinned_one_goes_nevertheless() -> None:
+    assert misses([Event(1), Event(2), pinned(1), pinned(2), Event(3), Event(2)]) == 3
+
+
+def test_pages_that_are_not_there_and_opt_take_no_notice() -> None:
+    assert misses([pinned(9), Event(1), Event(2), pinned(9), Event(3), Event(2)]) == 3
+    events = [Event(1), Event(2), pinned(1), Event(3), Event(2)]
+    assert misses(events, "opt") == misses([e for e in events if e.kind != Kind.PINNED], "opt") == 3
+
+
+@given(
+    policy=st.sampled_from([policy.name for policy in policies()]),
+    trace=traces(),
+    pins=st.lists(st.tuples(st.integers(0, 100), st.integers(0, 12))),
+)
+def test_every_policy_lives_with_pins(
+    policy: str, trace: EventTrace, pins: list[tuple[int, int]]
+) -> None:
+    events = [event._replace(time=None) for event in trace.events]
+    for at, page in pins:
+        events.insert(at, pinned(page, backend=at % 3))
+    result = run(EventTrace(events), policy, 4)
+    assert result.requests == sum(event.is_reference for event in events)
+
+
+# ---- queues ----
+
+
+def misses_of_lru(events: list[Event], frames: int, batch: int) -> int:
+    """LRU whose backends queue their hits: page and the frame it was in."""
+    stack: list[int] = []
+    frame_of: dict[int, int] = {}
+    queues: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    found = 0
+
+    def commit(backend: int) -> None:
+        for page, frame in queues.pop(backend, []):
+            if frame_of.get(page) == frame:
+                stack.remove(page)
+                stack.insert(0, page)
+
+    for event in events:
+        if event.page not in stack:
+            found += 1
+            frame = len(stack)
+            if frame == frames:
+                commit(event.backend)
+                frame = frame_of.pop(stack.pop())
+            stack.insert(0, event.page)
+            frame_of[event.page] = frame
+        elif not event.flags & (Flag.CORRELATED | Flag.VACUUM):
+            queues[event.backend].append((event.page, frame_of[event.page]))
+            if len(queues[event.backend]) == batch:
+                commit(event.backend)
+    return found
+
+
+references = st.lists(
+    st.tuples(
+        st.integers(0, 9),
+        st.just(Kind.READ),
+        st.sampled_from([0, 0, 0, Flag.CORRELATED]),
+        st.none(),
+        st.integers(0, 2),
+    ),
+    max_size=120,
+)
+
+
+@given(rows=references, frames=st.integers(1, 8), batch=st.sampled_from([1, 2, 3, 7, 1024]))
+def test_queues_of_hits(
+    rows: list[tuple[int, int, int, None, int]], frames: int, batch: int
+) -> None:
+    events = [Event(*row) for row in rows]
+    assert misses(events, frames=frames, batch=batch) == misses_of_lru(events, frames, batch)
+
+
+def test_a_hit_that_is_told_late_is_lost() -> None:
+    events = [Event(1), Event(2), Event(1), Event(3, backend=1), Event(1)]
+    assert misses(events) == 3
+    assert misses(events, batch=2) == 4
+    assert misses(events, "clock", batch=2) == misses(events, "clock")  # needs no lock
+
+
+def test_batches_that_cannot_be() -> None:
+    for batch in (0, 1025):
+        with pytest.raises(TidepoolError, match="batch must be from 1 to 1024"):
+            Options(batch=batch)
+    with pytest.raises(TidepoolError, match="a sample has no queues of hits"):
+        Options(batch=2, sampling=Sampling(0.5))
