@@ -237,7 +237,8 @@ def tables(runs: Sequence[Run], args: argparse.Namespace, size: str) -> None:
                         f"{found.seconds:.1f}",
                     )
                 )
-        title = f"{scans}: {size}; median of {args.repetitions}, least and most of x OPT"
+        asked = f"{len(queries(scans, args.queries, 0))} queries"
+        title = f"{scans}: {size}, {asked}; median of {args.repetitions}, range of x OPT"
         report(f"scan_mix_{scans}", title, ("server", "streams", *COLUMNS), rows)
 
 
@@ -255,13 +256,17 @@ def picture(runs: Sequence[Run], args: argparse.Namespace) -> None:
                 [one.of_opt - one.least for one in found],
                 [one.most - one.of_opt for one in found],
             )
-            look = style.line_style(i, server)
-            axis.errorbar(args.streams, ratios, spread, label=server, elinewidth=0.7, **look)
+            look = style.line_style(i - 1, server) | {"elinewidth": 0.7}
+            if server == STOCK:
+                look |= {"color": "#777777", "marker": "."}
+            beside = 1 + 0.03 * (i - (len(servers) - 1) / 2)  # so that no spread hides another
+            at = [streams * beside for streams in args.streams]
+            axis.errorbar(at, ratios, spread, label=server, **look)
         style.dress(axis, scans, "streams", "blocks read / OPT's")
         axis.set_xscale("log", base=2)
         axis.set_xticks(args.streams, [str(streams) for streams in args.streams])
         axis.xaxis.set_minor_formatter(NullFormatter())
-        axis.set_ylim(bottom=1)
+        axis.set_ylim(bottom=min(1, axis.get_ylim()[0]))  # OPT is of another run's order
     style.legend_below(figure, axes)
     save(figure, OUT / "scan_mix.png")
 
@@ -329,13 +334,13 @@ def main() -> None:
             "effective_io_concurrency": args.io_concurrency,
         }
         runs = list(repetitions(directory, args, settings, frames))
-    size = f"{pages:,} blocks, {frames:,} buffers, {args.queries} queries"
+    size = f"{pages:,} blocks, {frames:,} buffers"
     tables(runs, args, size)
     picture(runs, args)
     if any(name in PREDICTIVE for name in args.algorithms):
         print(
-            "pbm here is told of no scan: the server does not register its scans yet, so pbm"
-            " knows how often blocks were read, and nothing of what will be."
+            "pbm is told of no scan: the server does not register its scans yet, so pbm goes by"
+            " how often blocks were read, and knows nothing of what will be."
         )
 
 
