@@ -42,7 +42,7 @@ $(STAMPS)/dev: $(STAMPS)/venv
 
 # ---- use ----
 
-demo: $(STAMPS)/installed ## simulate a database-like mix under all policies: table and pictures in demo-out/
+demo: $(STAMPS)/installed postgres ## one workload on the server under six algorithms, and simulated: table, pictures in demo-out/
 	$(BIN)/python -m tidepool.demo demo-out
 
 # ---- the server ----

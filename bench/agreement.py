@@ -19,21 +19,20 @@ are called, which is not the same in a server and in its trace.
 from __future__ import annotations
 
 import argparse
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from common import OUT, report
+from common import report
+from live import scratch, serving, told
 
 from tidepool import parse_policy
 from tidepool.errors import TidepoolError
-from tidepool.server import Instance, server_directory
+from tidepool.server import Instance
 from tidepool.simulation import Cell, Options, simulate
 from tidepool.traces import Flag, open_trace
 
-LIBRARIES = "pg_bp_lru,pg_bp_osic,pg_bp_arc,pg_bp_lirs,pg_bp_rcrd,pg_bp_car,pg_bp_lab"
 REPLAYED_AS = {"keep": "clock"}
 SEED = 1  # the server's
 BATCH = 32  # likewise: bufferpool.batch_threshold
@@ -204,57 +203,39 @@ def compare(server: Instance, algorithm: str, recording: Path, batch: int) -> Ag
     return Agreement(algorithm, result.requests, live, *hits)
 
 
-def measure(
-    server: Instance, size: Size, chosen: Sequence[str]
-) -> tuple[list[Agreement], list[Agreement]]:
-    """Run both workloads under every algorithm."""
-    ones, many = [], []
-    for algorithm in (
-        chosen or server.query("SELECT name FROM pg_bufferpool_algorithms()").splitlines()
-    ):
-        server.stop()
-        server.configure({"bufferpool.algorithm": algorithm, "bufferpool.batch_size": "1"})
-        server.start()
-        ones.append(compare(server, algorithm, one_session(server, size), 1))
-        server.configure({"bufferpool.batch_size": "64"})
-        server.query("SELECT pg_reload_conf()")
-        many.append(compare(server, algorithm, clients(server, size), BATCH))
-        for recording in server.directory.glob("*.rec"):
+def measure(directory: Path, algorithm: str, size: Size) -> tuple[Agreement, Agreement]:
+    """Run both workloads under an algorithm."""
+    settings = {
+        "shared_buffers": size.shared_buffers,
+        "bufferpool.trace_buffers": "65536",
+        "bufferpool.batch_threshold": str(BATCH),
+    }
+    with serving(directory, algorithm, settings) as server:
+        server.query("ALTER SYSTEM SET bufferpool.batch_size = 1", "SELECT pg_reload_conf()")
+        one = compare(server, algorithm, one_session(server, size), 1)
+        server.query("ALTER SYSTEM RESET bufferpool.batch_size", "SELECT pg_reload_conf()")
+        many = compare(server, algorithm, clients(server, size), BATCH)
+        for recording in directory.glob("*.rec"):
             recording.unlink()
-        print(
-            f"{algorithm}: one session {ones[-1].live} live, {ones[-1].simulated} simulated;"
-            f" {CLIENTS} clients {many[-1].live}, {many[-1].simulated}",
-            flush=True,
-        )
-    return ones, many
+    return one, many
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="an eighth of it")
     parser.add_argument("--algorithm", action="append", default=[], help="only this one")
-    parser.add_argument("--bin", type=Path, help="where the server's programs are")
     args = parser.parse_args()
     size = QUICK if args.quick else FULL
-    server = Instance(
-        Path(tempfile.mkdtemp(prefix="tidepool-agreement-")), args.bin or server_directory()
-    )
-    try:
-        server.create(
-            {
-                "shared_preload_libraries": LIBRARIES,
-                "shared_buffers": size.shared_buffers,
-                "bufferpool.trace_buffers": "65536",
-                "autovacuum": "off",
-                "fsync": "off",
-            }
-        )
-        server.start()
-        server.query("CREATE EXTENSION pg_bufferpool")
-        server.run(server.bin / "pgbench", "-i", "-q", "-s", str(size.scale), "postgres")
-        ones, many = measure(server, size, args.algorithm)
-    finally:
-        server.remove()
+    ones, many = [], []
+    with scratch() as directory:
+        with serving(directory, "clock") as server:
+            server.query("CREATE EXTENSION pg_bufferpool")
+            server.run(server.bin / "pgbench", "-i", "-q", "-s", str(size.scale), "postgres")
+            there = server.query("SELECT name FROM pg_bufferpool_algorithms()").splitlines()
+        for algorithm in args.algorithm or there:
+            one, eight = measure(directory, algorithm, size)
+            ones.append(one)
+            many.append(eight)
     rows = [agreement.row()[:-1] for agreement in ones]
     report("agreement_one_session", "one session, no queues", COLUMNS[:-1], rows)
     rows = [agreement.row() for agreement in many]
@@ -263,8 +244,7 @@ def main() -> None:
     within = sum(abs(agreement.difference) <= GOAL for agreement in many)
     print(f"one session: the same hits with {exact} of {len(ones)} algorithms")
     print(f"{CLIENTS} clients: within 0.5 % of the hits with {within} of {len(many)} algorithms")
-    print(f"written to {OUT}")
 
 
 if __name__ == "__main__":
-    main()
+    told(main)

@@ -120,8 +120,13 @@ tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch, uint64_t key)
 void
 tp_sketch_prefetch(const tp_pool *pool, uint64_t key)
 {
-	if (group_count(pool) > 0)
-		__builtin_prefetch(cell_at(pool, group_of(pool, key)), 1);
+	/* read once, since it may be changing */
+	uint32_t	groups = __atomic_load_n(&pool->header->frames,
+										 __ATOMIC_RELAXED) / TP_SKETCH_GROUP;
+
+	if (groups > 0)
+		__builtin_prefetch(cell_at(pool, tp_linear_hash(key, groups) *
+								   TP_SKETCH_GROUP), 1);
 }
 
 /* ---- frames come and go ---- */

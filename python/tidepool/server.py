@@ -3,19 +3,23 @@
 An instance listens on a socket in its directory and nowhere else, so any
 number of them can run beside each other and beside a server of the system.
 A server must not run as root; when root makes an instance, the server runs as
-the account ``postgres`` or, if there is none, ``nobody``.
+the account ``postgres`` or, if there is none, ``nobody``.  Where that account
+cannot reach the server's programs, as in a clone in root's home, it is given a
+copy of them.
 """
 
 from __future__ import annotations
 
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from tidepool.errors import TidepoolError
 
@@ -25,14 +29,27 @@ LIBRARIES = "pg_bp_lru,pg_bp_osic,pg_bp_arc,pg_bp_lirs,pg_bp_rcrd,pg_bp_car,pg_b
 # what a socket's path may have, less its name
 SOCKET_DIRECTORY_LENGTH = 90
 
+LAST_LINES = 10  # of a log or of a command's output, told when it fails
+
+_PREFIX = re.compile(r"^[-\d]+ [:.\d]+ \w+ \[\d+\] ")  # of a line of the log
+
 # trust is safe: nobody else can reach a socket in this directory
 INITDB = ("-A", "trust", "-E", "UTF8", "--locale=C", "-U", "postgres", "--no-sync")
 
 
-def server_account() -> pwd.struct_passwd | None:
-    """Whom a server runs as if this process is root's; None if as this process."""
+def server_account(data: Path) -> pwd.struct_passwd | None:
+    """Whom a server runs as if this process is root's; None if as this process.
+
+    Who owns the data directory, if somebody does.
+    """
     if os.geteuid() != 0:
         return None
+    if data.exists():
+        owner = data.stat().st_uid
+        try:
+            return pwd.getpwuid(owner)
+        except KeyError:
+            raise TidepoolError(f"{data} belongs to user {owner}, who has no account") from None
     for name in ("postgres", "nobody"):
         try:
             return pwd.getpwnam(name)
@@ -42,6 +59,19 @@ def server_account() -> pwd.struct_passwd | None:
         "a server cannot run as root, and there is no account postgres or nobody",
         hint="run this as another user",
     )
+
+
+def _reaches(account: pwd.struct_passwd, path: Path) -> bool:
+    """Whether an account can get to a file or directory."""
+    test = subprocess.run(
+        ["test", "-e", path],
+        cwd="/",
+        check=False,
+        user=account.pw_uid,
+        group=account.pw_gid,
+        extra_groups=[],
+    )
+    return test.returncode == 0
 
 
 def server_directory() -> Path:
@@ -75,9 +105,13 @@ class Instance:
         self.bin = bin_directory.absolute()
         self.data = self.directory / "data"
         self.log = self.directory / "log"
-        self._account = server_account()
+        self._account = server_account(self.data)
+        self._original: Path | None = None  # of what the server has a copy
         if not (self.bin / "initdb").exists():
             raise TidepoolError(f"no server in {self.bin}", hint="build it: make postgres")
+        if self._account and not _reaches(self._account, self.bin / "initdb"):
+            self._original = self.bin.parent
+            self.bin = self.directory / "pgsql" / "bin"
         if len(str(self.directory)) > SOCKET_DIRECTORY_LENGTH:
             raise TidepoolError(
                 f"{self.directory}: path is too long for a socket",
@@ -91,16 +125,45 @@ class Instance:
         return (self.data / "PG_VERSION").exists()
 
     def create(self, settings: Mapping[str, str] | None = None) -> None:
-        """Make the directory and the database cluster in it."""
+        """Make the directory, unless it is there and empty, and the database cluster in it.
+
+        Nothing stays if that fails.
+        """
         if self.exists():
             raise TidepoolError(f"{self.directory}: there is an instance already")
+        if self.directory.exists() and next(self.directory.iterdir(), None):
+            raise TidepoolError(
+                f"{self.directory}: neither empty nor an instance", hint="name a new directory"
+            )
         self.directory.mkdir(parents=True, exist_ok=True)
+        try:
+            self._take_directory()
+            self._copy_programs()
+            self._must(self.bin / "initdb", "-D", self.data, *INITDB)
+            self.configure({"listen_addresses": "", "unix_socket_directories": str(self.directory)})
+            self.configure(settings or {})
+        except BaseException:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            raise
+
+    def _take_directory(self) -> None:
+        """Give the directory to the server's account, and to nobody else."""
         self.directory.chmod(0o700)
         if self._account:
+            if not _reaches(self._account, self.directory):
+                raise TidepoolError(
+                    f"{self._account.pw_name}, as whom the server runs, cannot reach"
+                    f" {self.directory}",
+                    hint="choose a directory that everybody can reach, such as one in /tmp",
+                )
             os.chown(self.directory, self._account.pw_uid, self._account.pw_gid)
-        self._must(self.bin / "initdb", "-D", self.data, *INITDB)
-        self.configure({"listen_addresses": "", "unix_socket_directories": str(self.directory)})
-        self.configure(settings or {})
+
+    def _copy_programs(self) -> None:
+        """Copy the programs as they now are if the server's account cannot reach them."""
+        if self._original:
+            copy = self.bin.parent
+            shutil.rmtree(copy, ignore_errors=True)
+            shutil.copytree(self._original, copy, symlinks=True)
 
     def configure(self, settings: Mapping[str, str]) -> None:
         """Append to postgresql.conf."""
@@ -110,8 +173,46 @@ class Instance:
                 file.write(f"{name} = '{quoted}'\n")
 
     def start(self) -> None:
-        """Start the server and wait until it accepts connections."""
-        self._must(self.bin / "pg_ctl", "-D", self.data, "-l", self.log, "-w", "-s", "start")
+        """Start the server and wait until it accepts connections.
+
+        Raises:
+            TidepoolError: it did not; with what it logged.
+        """
+        self._copy_programs()
+        logged = self.log.stat().st_size if self.log.exists() else 0
+        command = ("-D", self.data, "-l", self.log, "-w", "-s", "start")
+        run = self.run(self.bin / "pg_ctl", *command)
+        if run.returncode != 0:
+            text = run.stdout
+            if self.log.exists():
+                text = self.log.read_bytes()[logged:].decode(errors="replace")
+            lines = [_PREFIX.sub("", line) for line in text.splitlines()[-LAST_LINES:]]
+            raise TidepoolError("\n".join(["the server does not start:", *lines]))
+
+    def restart(
+        self, settings: Mapping[str, str], check: Callable[[], None] = lambda: None
+    ) -> None:
+        """Start the server with further settings, or again if it runs.
+
+        If it does not start with them, or ``check`` raises when it has, all
+        is as before.
+        """
+        running = self.running()
+        if running:
+            self.stop()
+        file = self.data / "postgresql.conf"
+        before = file.read_text()
+        try:
+            self.configure(settings)
+            self.start()
+            check()
+        except TidepoolError:
+            if self.running():
+                self.stop()
+            file.write_text(before)
+            if running:
+                self.start()
+            raise
 
     def stop(self, mode: str = "fast") -> None:
         """Stop the server: smart, fast or immediate."""
@@ -154,25 +255,57 @@ class Instance:
         output: Path | None = None,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command as the server's account, with connections going to this instance."""
-        who = self._account
         with (output or Path(os.devnull)).open("w") as file:
             return subprocess.run(
                 command,
-                cwd=self.directory,
-                env=self.environment(),
                 stdin=input_file or subprocess.DEVNULL,
                 stdout=file if output else subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
                 check=False,
-                user=who.pw_uid if who else None,
-                group=who.pw_gid if who else None,
-                extra_groups=[] if who else None,
+                **self._surroundings(),
             )
+
+    def lines(self, *command: str | Path) -> Iterator[str]:
+        """Run a command as ``run`` does, and yield each line when it is printed.
+
+        The command is killed if the caller stops reading.
+
+        Raises:
+            TidepoolError: it failed; with the last lines.
+        """
+        last: deque[str] = deque(maxlen=LAST_LINES)
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **self._surroundings()
+        ) as process:
+            try:
+                for line in process.stdout or ():
+                    last.append(line)
+                    yield line
+                process.wait()
+            finally:
+                process.kill()
+        if process.returncode != 0:
+            raise TidepoolError(f"{Path(command[0]).name} failed:\n{''.join(last).strip()}")
+
+    def _surroundings(self) -> dict[str, Any]:
+        """What commands run in, as arguments to subprocess."""
+        who = self._account
+        return {
+            "cwd": self.directory,
+            "env": self.environment(),
+            "stderr": subprocess.STDOUT,
+            "text": True,
+            "user": who.pw_uid if who else None,
+            "group": who.pw_gid if who else None,
+            "extra_groups": [] if who else None,
+        }
 
     def environment(self) -> dict[str, str]:
         """The environment in which clients reach this instance."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        if self._original:
+            # programs look for libraries where they were installed
+            libraries = (file.parent for file in self.bin.parent.glob("lib/**/libpq.so.5"))
+            clean["LD_LIBRARY_PATH"] = ":".join(map(str, libraries))
         return clean | {
             "LC_ALL": "C",
             "PATH": f"{self.bin}:{clean.get('PATH', '/usr/bin:/bin')}",
@@ -185,8 +318,6 @@ class Instance:
         run = self.run(*command, input_file=input_file)
         if run.returncode != 0:
             program = Path(command[0]).name
-            text = run.stdout.strip()
-            if program == "pg_ctl" and self.log.exists():
-                text += "\n" + "\n".join(self.log.read_text(errors="replace").splitlines()[-10:])
-            raise TidepoolError(f"{program} failed: {text}")
+            last = run.stdout.strip().splitlines()[-LAST_LINES:]
+            raise TidepoolError("\n".join([f"{program} failed:", *last]))
         return run.stdout

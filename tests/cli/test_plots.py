@@ -14,11 +14,14 @@ from tidepool.plots import (
     Bar,
     HeatMap,
     Mark,
+    Point,
+    Reads,
     Series,
     bar_figure,
     check_picture,
     curve_figure,
     heat_figure,
+    reads_figure,
     save,
     series_figure,
     style,
@@ -92,6 +95,31 @@ def test_lines_differ_in_colour_and_dashes_and_opt_stands_out() -> None:
     opt = style.line_style(3, "opt:bypass=on")
     assert opt["color"] == "#000000"
     assert all(look["color"] != "#000000" for look in looks)
+
+
+def test_points_are_rings_in_their_curves_colours() -> None:
+    points = [Point("zipf-1", "arc", 50, 0.4), Point("loop", "lru", 10, 0.9)]
+    figure = curve_figure(curves(), points=points)
+    rings = [line for line in figure.axes[0].lines if line.get_markerfacecolor() == "none"]
+    ring = next(line for line in rings if len(line.get_xdata()))
+    assert (list(ring.get_xdata()), list(ring.get_ydata())) == ([50], [0.4])
+    assert ring.get_markeredgecolor() == figure.axes[0].lines[1].get_color()
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["lru", "arc", "opt", "live"]
+    hits = curve_figure(curves()[:1], "hit", points=[Point("zipf-1", "lru", 50, 0.4)])
+    assert [0.6] in [list(line.get_ydata()) for line in hits.axes[0].lines]
+
+
+def test_blocks_read() -> None:
+    reads = [Reads("clock", 2000, 1990, 1000), Reads("arc", 1500, 1600, 1100)]
+    (axes,) = reads_figure("t", reads).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["clock", "arc"]
+    assert [bar.get_width() for bar in axes.patches] == [2000, 1500, 1990, 1600]
+    assert [text.get_text() for text in axes.texts] == ["2,000", "1,500"]
+    (optimum,) = axes.collections
+    assert [segment[0][0] for segment in optimum.get_segments()] == [1000, 1100]
+    assert (axes.get_title(), axes.get_xlabel()) == ("t", "blocks read")
+    assert axes.get_xlim()[1] > 2000
 
 
 def test_series_with_marks() -> None:

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tidepool.server import Instance
+from tidepool.server import LIBRARIES, Instance
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("TIDEPOOL_SERVER", ROOT / "build" / "pgsql-debug" / "bin"))
-LIBRARIES = "pg_bp_lru,pg_bp_osic,pg_bp_arc,pg_bp_lirs,pg_bp_rcrd,pg_bp_car,pg_bp_lab"
 
 Make = Callable[..., Instance]
 

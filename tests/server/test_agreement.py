@@ -13,7 +13,7 @@ from server.conftest import Make, algorithms
 from server.test_pool import BUFFERS, PAGES, fill
 from tidepool.policies import parse_policy
 from tidepool.server import Instance
-from tidepool.simulation import Cell, simulate
+from tidepool.simulation import Cell, Options, simulate
 from tidepool.traces import Chunk, Flag, InMemoryTrace, Kind, Trace, open_trace
 from tidepool.traces.columns import column, join, references
 from tidepool.traces.recording import HEADER, RECORD
@@ -66,10 +66,10 @@ def hits_of(trace: Trace) -> int:
     )
 
 
-def replayed(trace: Trace, algorithm: str) -> tuple[int, int]:
+def replayed(trace: Trace, algorithm: str, batch: int = 1) -> tuple[int, int]:
     """Return a replay's hits and misses."""
     spec = parse_policy(REPLAYED_AS.get(algorithm, algorithm))
-    (result,) = simulate([(trace, [Cell(spec, BUFFERS, SEED)])])
+    (result,) = simulate([(trace, [Cell(spec, BUFFERS, SEED)])], Options(batch=batch))
     return result.requests - result.misses, result.misses
 
 
@@ -140,7 +140,8 @@ def test_counts_by_hash(make: Make) -> None:
 # ---- many at once ----
 
 
-@pytest.mark.parametrize("algorithm", ["clock", "lru", "arc", "sieve", "w_tinylfu"])
+# with queues: in a pool so small a replay of lirs without them has 1.5 % more hits
+@pytest.mark.parametrize("algorithm", ["clock", "lru", "arc", "lirs", "sieve"])
 def test_clients(make: Make, algorithm: str) -> None:
     server = make(algorithm)
     assert server.run(server.bin / "pgbench", "-i", "-q", "-s", "1").returncode == 0
@@ -153,10 +154,8 @@ def test_clients(make: Make, algorithm: str) -> None:
     assert bench.returncode == 0, bench.stdout
     server.query(END)
     assert server.query("SELECT dropped FROM pg_stat_bufferpool_trace") == "0"
-    # a pool so small has a sketch in which it matters what pages are called
-    by_hash = algorithm == "w_tinylfu"
-    trace = with_the_servers_keys(recording) if by_hash else open_trace(recording)
+    trace = open_trace(recording)
     hits = hits_of(trace)
-    found, misses = replayed(trace, algorithm)
+    found, misses = replayed(trace, algorithm, batch=32)
     assert hits > 5000 and misses > 1000
     assert abs(found - hits) <= TOLERANCE * hits

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -71,3 +74,67 @@ def test_mistakes_are_told(directory: Path) -> None:
     nowhere = command("start", str(directory), "--bin", "/nowhere")
     assert nowhere.returncode == 1
     assert "no server in /nowhere" in nowhere.stderr
+
+
+def test_settings_that_do_not_work_are_not_kept(directory: Path) -> None:
+    place = str(directory)
+    for wrong, message in (
+        ("--algorithm=fortune", 'the server has no algorithm "fortune"\nHINT:  it has 2q, arc, '),
+        ("--shared-buffers=lots", 'invalid value for parameter "shared_buffers": "lots"'),
+    ):
+        failed = command("start", place, wrong)
+        assert failed.returncode == 1
+        assert message in failed.stderr
+        assert not directory.exists()
+    command("start", place, "--algorithm", "arc")
+    for wrong in ("--algorithm=fortune", "--set=work_mem=1"):
+        assert command("start", place, wrong).returncode == 1
+        assert "running: " in (status := command("status", place).stdout)
+        assert ", arc, " in status
+    assert command("stop", place).returncode == 0
+    assert command("start", place, "--set=work_mem=1").returncode == 1
+    assert command("status", place).returncode == 3
+    assert ", arc, " in command("start", place).stdout
+    assert command("psql", place, "-XAtc", "TABLE pg_bufferpool").stdout.startswith("DEFAULT|arc|")
+
+
+def test_after_a_crash(directory: Path) -> None:
+    place = str(directory)
+    command("start", place)
+    postmaster = int((directory / "data" / "postmaster.pid").read_text().split()[0])
+    os.kill(postmaster, signal.SIGKILL)
+    for _ in range(50):
+        if (status := command("status", place)).returncode == 3:
+            break
+        time.sleep(0.1)
+    assert status.stdout == "stopped\n"
+    asked = command("psql", place, "-c", "SELECT 1")
+    assert asked.returncode == 1
+    assert asked.stderr == (
+        f"tidepool: error: {place}: the server is stopped\n"
+        f"HINT:  start it: tidepool server start {place}\n"
+    )
+    assert command("start", place).returncode == 0
+
+
+def test_a_directory_with_something_else_in_it(directory: Path) -> None:
+    directory.mkdir(mode=0o755)
+    (directory / "precious").write_text("mine")
+    refused = command("start", str(directory))
+    assert refused.returncode == 1
+    assert f"{directory}: neither empty nor an instance" in refused.stderr
+    assert command("stop", str(directory), "--remove").returncode == 1
+    assert [path.name for path in directory.iterdir()] == ["precious"]
+    assert directory.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_directory_that_the_server_cannot_reach(directory: Path) -> None:
+    directory.parent.chmod(0o700)
+    out = command("start", str(directory))
+    directory.parent.chmod(0o755)
+    if os.geteuid() == 0:
+        assert out.returncode == 1
+        assert f"as whom the server runs, cannot reach {directory}" in out.stderr
+        assert not directory.exists()
+    else:
+        assert out.returncode == 0

@@ -1,4 +1,4 @@
-"""TPC-H's tables in a server: what is in them, and what goes wrong."""
+"""TPC-H's and YCSB's tables in a server: what is in them, and what goes wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from server.conftest import Make
 from tidepool.errors import TidepoolError
-from tidepool.workloads import tpch
+from tidepool.workloads import tpch, ycsb
 
 SCALE = 0.01
 
@@ -107,3 +107,52 @@ def test_what_cannot_be_loaded(make: Make, tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(TidepoolError, match="tpchgen-cli is not installed") as missing:
         tpch.load(server, SCALE, ["nation"])
     assert missing.value.hint == "install it: pip install 'tidepool[workloads]'"
+
+
+def test_ycsb_records(make: Make) -> None:
+    server = make(shared_buffers="16MB")
+    ycsb.load(server, 1000)
+    assert (
+        server.query(
+            "SELECT count(*), min(ycsb_key), max(ycsb_key), count(DISTINCT field9),"
+            " min(length(field0)), max(length(field9)) FROM usertable"
+        )
+        == "1000|1|1000|1000|100|100"
+    )
+    per_page = "SELECT count(*), (ctid::text::point)[0] FROM usertable GROUP BY 2 ORDER BY 1 DESC"
+    assert server.query(per_page).splitlines()[0].startswith("6|")
+    with pytest.raises(TidepoolError, match='relation "usertable" already exists'):
+        ycsb.load(server, 1000)
+
+
+def test_ycsb_requests(make: Make) -> None:
+    server = make(shared_buffers="16MB")
+    ycsb.load(server, 1000)
+    server.query("CREATE TABLE asked (key bigint)")
+    read, update = (server.directory / name for name in ("read.sql", "update.sql"))
+    # the drawing is as it is in the script; what is drawn is written down beside it
+    read.write_text(ycsb.read_script(1000) + "INSERT INTO asked VALUES (:key);\n")
+    update.write_text(ycsb.update_script(1000))
+    before = server.query("SELECT pg_relation_size('usertable')")
+    for script, times in ((read, 5000), (update, 200)):
+        pgbench = (server.bin / "pgbench", "-n", f"-t{times}", "--random-seed=1", "-f", script)
+        run = server.run(*pgbench)
+        assert run.returncode == 0, run.stdout
+    keys = [
+        tuple(map(int, line.split("|")))
+        for line in server.query(
+            "SELECT key, count(*) FROM asked GROUP BY 1 ORDER BY 2 DESC, 1"
+        ).splitlines()
+    ]
+    # Zipf's law: of 1000, the most popular has 1 / H(1000), an eighth of the requests
+    assert 5000 / 10 < keys[0][1] < 5000 / 6
+    assert 1.5 < keys[0][1] / keys[1][1] < 2.7
+    assert all(1 <= key <= 1000 for key, _ in keys)
+    # strewn
+    assert max(key for key, _ in keys[:20]) > 500 > min(key for key, _ in keys[:20])
+    updated = "SELECT count(*) FROM usertable WHERE field0 LIKE '%xxx'"
+    assert 20 < int(server.query(updated)) < 200
+    # in place
+    assert server.query("SELECT pg_relation_size('usertable')") == before
+    in_place = "SELECT n_tup_upd, n_tup_hot_upd > 150 FROM pg_stat_user_tables WHERE relname = {}"
+    assert server.query(in_place.format("'usertable'")) == "200|t"

@@ -12,7 +12,7 @@ from tidepool.errors import TidepoolError
 from tidepool.server import LIBRARIES, Instance, server_directory
 
 _directory = click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
-_bin = click.option(
+bin_option = click.option(
     "--bin",
     "bin_directory",
     type=click.Path(file_okay=False, path_type=Path),
@@ -54,7 +54,7 @@ def server() -> None:
 @click.option("--algorithm", help="Replacement algorithm of the shared buffers.")
 @click.option("--shared-buffers", metavar="SIZE", help="Memory for them, such as 128MB.")
 @click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="Any other setting.")
-@_bin
+@bin_option
 def start_command(
     directory: Path,
     algorithm: str | None,
@@ -65,7 +65,13 @@ def start_command(
     """Start the instance in DIRECTORY, making it first if there is none.
 
     Settings are kept: those given now replace earlier ones, after a restart if
-    it is running.
+    it is running.  If the server does not start with them, they are not kept.
+
+    \b
+    Examples:
+      tidepool server start /tmp/try
+      tidepool server start /tmp/try --algorithm arc --shared-buffers 64MB
+      tidepool server start /tmp/try --set bufferpool.batch_size=1
     """
     instance = _instance(directory, bin_directory, must_exist=False)
     settings = _settings(values)
@@ -73,22 +79,34 @@ def start_command(
         settings["bufferpool.algorithm"] = algorithm
     if shared_buffers:
         settings["shared_buffers"] = shared_buffers
-    if not instance.exists():
+    new = not instance.exists()
+    if new:
         instance.create({"shared_preload_libraries": LIBRARIES})
-    instance.configure(settings)
-    if instance.running():
-        if settings:
-            instance.stop()
-            instance.start()
-    else:
-        instance.start()
+    try:
+        if settings or not instance.running():
+            instance.restart(settings, lambda: _check_algorithm(instance))
+    except TidepoolError:
+        if new:
+            instance.remove()
+        raise
     _tell(instance)
+
+
+def _check_algorithm(instance: Instance) -> None:
+    """Raise TidepoolError if the server had to take the clock for want of the algorithm."""
+    instance.query("CREATE EXTENSION IF NOT EXISTS pg_bufferpool")
+    wanted = instance.query("SHOW bufferpool.algorithm")
+    if instance.query("SELECT algorithm FROM pg_bufferpool") != wanted:
+        known = instance.query("SELECT name FROM pg_bufferpool_algorithms() ORDER BY 1").split()
+        raise TidepoolError(
+            f'the server has no algorithm "{wanted}"', hint=f"it has {', '.join(known)}"
+        )
 
 
 @server.command("stop")
 @_directory
 @click.option("--remove", is_flag=True, help="Delete the directory, too.")
-@_bin
+@bin_option
 def stop_command(directory: Path, remove: bool, bin_directory: Path | None) -> None:
     """Stop the instance in DIRECTORY."""
     instance = _instance(directory, bin_directory)
@@ -100,7 +118,7 @@ def stop_command(directory: Path, remove: bool, bin_directory: Path | None) -> N
 
 @server.command("status")
 @_directory
-@_bin
+@bin_option
 def status_command(directory: Path, bin_directory: Path | None) -> None:
     """Tell whether the instance runs, with which algorithm, and how to reach it.
 
@@ -116,10 +134,21 @@ def status_command(directory: Path, bin_directory: Path | None) -> None:
 @server.command("psql", context_settings={"ignore_unknown_options": True})
 @_directory
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@_bin
+@bin_option
 def psql_command(directory: Path, arguments: tuple[str, ...], bin_directory: Path | None) -> None:
-    """Run psql on the instance in DIRECTORY; ARGUMENTS are psql's."""
+    """Run psql on the instance in DIRECTORY; ARGUMENTS are psql's.
+
+    \b
+    Examples:
+      tidepool server psql /tmp/try
+      tidepool server psql /tmp/try -c "SELECT * FROM pg_stat_bufferpool" -x
+    """
     instance = _instance(directory, bin_directory)
+    if not instance.running():
+        raise TidepoolError(
+            f"{directory}: the server is stopped",
+            hint=f"start it: tidepool server start {directory}",
+        )
     psql = instance.bin / "psql"
     sys.stdout.flush()
     os.execve(psql, [str(psql), *arguments], instance.environment())

@@ -5,8 +5,9 @@ state and touch none of matplotlib's; nothing is ever shown on a screen.
 """
 
 from tidepool.plots.bars import Bar, bar_figure
-from tidepool.plots.curves import curve_figure
+from tidepool.plots.curves import Point, curve_figure
 from tidepool.plots.heatmap import HeatMap, heat_figure
+from tidepool.plots.reads import Reads, reads_figure
 from tidepool.plots.saving import check_picture, save
 from tidepool.plots.series import Mark, Series, series_figure
 from tidepool.plots.times import TimeBar, time_figure
@@ -15,12 +16,15 @@ __all__ = [
     "Bar",
     "HeatMap",
     "Mark",
+    "Point",
+    "Reads",
     "Series",
     "TimeBar",
     "bar_figure",
     "check_picture",
     "curve_figure",
     "heat_figure",
+    "reads_figure",
     "save",
     "series_figure",
     "time_figure",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,24 +15,55 @@ from tidepool.simulation.curves import Curve
 
 HEIGHT = 2.3
 MARKED = 25  # a line with more points than this is drawn without markers
+LIVE = "live"
+RING: dict[str, Any] = {
+    "linestyle": "",
+    "marker": "o",
+    "markersize": 7,
+    "markerfacecolor": "none",
+    "markeredgewidth": 1.1,
+    "zorder": 4,
+}
 BAND = 1.96  # standard errors on either side: 95 %
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a live server met under this policy."""
+
+    trace: str
+    policy: str
+    frames: int
+    miss_ratio: float
 
 
 def curve_figure(
     curves: Sequence[Curve],
     ratio: Literal["miss", "hit"] = "miss",
     logarithmic: bool = True,
+    points: Sequence[Point] = (),
 ) -> Figure:
-    """Draw curves; sampled ones with a band that is 95 % certain to hold the true ratio."""
+    """Draw curves; sampled ones with a band that is 95 % certain to hold the true ratio.
+
+    Points are rings in the colour of their policy's curve, of which there must be one.
+    """
     traces = list(dict.fromkeys(curve.trace for curve in curves))
     labels = list(dict.fromkeys(curve.policy for curve in curves))
-    figure, axes = style.panels(len(traces), HEIGHT, style.legend_rows(labels, len(traces)))
+    entries = [*labels, *([LIVE] if points else [])]
+    figure, axes = style.panels(len(traces), HEIGHT, style.legend_rows(entries, len(traces)))
     for trace, axis in zip(traces, axes, strict=True):
         for curve in curves:
             if curve.trace == trace:
                 _draw(
                     axis, curve, ratio, style.line_style(labels.index(curve.policy), curve.policy)
                 )
+        for point in points:
+            if point.trace == trace:
+                look = style.line_style(labels.index(point.policy), point.policy)
+                value = point.miss_ratio if ratio == "miss" else 1 - point.miss_ratio
+                axis.plot(point.frames, value, **RING, markeredgecolor=look["color"])
+        if points:
+            axis.plot([], [], **RING, markeredgecolor=style.OPT_COLOUR, label=LIVE)
         style.frames_axes(axis, logarithmic)
         style.dress(axis, _title(trace, curves), "frames (pages of 8 kB)", f"{ratio} ratio (%)")
         style.percent_axis(axis.yaxis)

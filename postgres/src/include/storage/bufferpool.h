@@ -75,7 +75,8 @@ struct BufferPoolRoutine
 
 	/*
 	 * Begin anew, as after attach with init: no buffer holds a page, and
-	 * nothing is remembered.  Other processes may call page_of meanwhile.
+	 * nothing is remembered.  Other processes may call page_of and prefetch
+	 * meanwhile.
 	 */
 	void		(*reset) (BufferPool *pool);
 

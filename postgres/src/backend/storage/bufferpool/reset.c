@@ -20,7 +20,8 @@
  *		exist, it may be about to make it forget that; so it looks again
  *		under the pool's lock (BufferPoolClaimed).
  *	  - It has queued hits.  They are skipped, unless their page has come back
- *		to its buffer.
+ *		to its buffer.  It may be prefetching for them without a lock, which
+ *		bears with whatever it reads.
  *
  * A process that tells of an eviction holds the mapping lock of the page, one
  * that tells of an admission or a lock-free hit has the page pinned: neither
