@@ -54,7 +54,7 @@ def test_info(folder: Path) -> None:
         """\
 everything.parquet
   format           native
-  events           7 (2 read, 1 write, 1 scan_begin, 1 scan_advance, 1 scan_end, 1 forget)
+  events           8 (2 read, 1 write, 1 scan_begin, 1 scan_advance, 1 scan_end, 1 forget, 1 pinned)
   pages            3 (24 kB)
   referenced once  3 (100.0% of the pages)
   time             2562047788:00:55
@@ -120,8 +120,8 @@ def test_convert_tells_what_is_lost(folder: Path) -> None:
     result = run("convert", "everything.parquet", "out.txt", cwd=folder)
     assert (result.returncode, result.stdout) == (0, "")
     assert result.stderr == (
-        "tidepool: warning: out.txt: the text format does not hold 4 scan and forget events, "
-        "that 1 references are writes, backends, flags, scan ids, times, relation names\n"
+        "tidepool: warning: out.txt: the text format does not hold "
+        "5 scan, forget and pinned events, that 1 references are writes, backends, flags, scan ids, times, relation names\n"
     )
 
 

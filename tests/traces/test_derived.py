@@ -138,6 +138,7 @@ def test_info_of_everything() -> None:
         "scan_advance": 1,
         "scan_end": 1,
         "forget": 1,
+        "pinned": 1,
     }
     assert (found.references, found.pages, found.one_touch) == (3, 3, 3)
     assert found.bytes == 3 * 8192

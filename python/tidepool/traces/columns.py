@@ -109,3 +109,9 @@ def references(chunk: Chunk) -> NDArray[np.bool_]:
     if chunk.kind is None:
         return np.ones(len(chunk), np.bool_)
     return chunk.kind <= LAST_REFERENCE
+
+
+def of_one_page(chunk: Chunk) -> NDArray[np.bool_]:
+    """Return which rows tell something of a single page: references, and that it was pinned."""
+    rows = references(chunk)
+    return rows if chunk.kind is None else rows | (chunk.kind == Kind.PINNED)

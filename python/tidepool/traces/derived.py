@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tidepool._sim import ffi, lib
 from tidepool.errors import TraceError
-from tidepool.traces.columns import references, select
+from tidepool.traces.columns import of_one_page, references, select
 from tidepool.traces.model import Chunk, Trace
 from tidepool.traces.pages import PageTable
 
@@ -30,7 +30,7 @@ class SampledTrace(Trace):
         """Yield the sampled events."""
         position = 0
         for chunk in self._trace.chunks():
-            rows = in_sample(chunk.page, self.rate, self.seed) | ~references(chunk)
+            rows = in_sample(chunk.page, self.rate, self.seed) | ~of_one_page(chunk)
             if rows.any():
                 yield select(chunk, rows, position)
             position += len(chunk)
@@ -57,7 +57,7 @@ def in_sample(pages: NDArray[np.uint64], rate: float, seed: int) -> NDArray[np.b
 
 
 def sample_trace(trace: Trace, rate: float, seed: int = 0) -> Trace:
-    """Return the references to a fraction ``rate`` of the trace's pages, chosen by a hash.
+    """Return the references (and pins) of a fraction ``rate`` of the trace's pages, by a hash.
 
     Spatial sampling as in SHARDS (Waldspurger et al., FAST 2015): a cache of
     rate times the size sees about the miss ratio of the whole trace.  Times
@@ -76,8 +76,8 @@ def sample_trace(trace: Trace, rate: float, seed: int = 0) -> Trace:
 class RenumberedTrace(Trace):
     """The references of a trace, its pages numbered from 0 in the order of their first reference.
 
-    For programs that keep a table by page number.  Scan and forget events
-    are left out: consecutive pages do not stay consecutive.  16 bytes of
+    For programs that keep a table by page number.  Other events are left
+    out: consecutive pages do not stay consecutive.  16 bytes of
     memory a page.
     """
 
