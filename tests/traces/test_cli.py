@@ -121,7 +121,8 @@ def test_convert_tells_what_is_lost(folder: Path) -> None:
     assert (result.returncode, result.stdout) == (0, "")
     assert result.stderr == (
         "tidepool: warning: out.txt: the text format does not hold "
-        "5 scan, forget and pinned events, that 1 references are writes, backends, flags, scan ids, times, relation names\n"
+        "5 scan, forget and pinned events, that 1 references are writes, backends, flags, "
+        "scan ids, times, relation names\n"
     )
 
 
