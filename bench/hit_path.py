@@ -2,10 +2,9 @@
 """What an algorithm costs where all pages are resident, against unpatched PostgreSQL.
 
 Two servers run beside each other: PostgreSQL as it comes, and ours, restarted
-for each algorithm.  Rounds of stock, batched hits (the default) and a lock for
-each hit (bufferpool.batch_size = 1) give the medians of the ratios.  "stock"
-in the table is stock PostgreSQL as the other server: what the method cannot
-tell apart.
+for each algorithm.  Stock, batched hits (the default) and a lock for each hit
+(bufferpool.batch_size = 1) take turns; see pgbench.py.  "stock" in the table
+is stock PostgreSQL as the other server: what the method cannot tell apart.
 
 Needs make postgres and make postgres BUILD=stock.
 """
@@ -25,8 +24,8 @@ from pgbench import (
     algorithms,
     fill,
     paired,
+    price,
     run,
-    slower,
     transactions_for,
     warm,
 )
@@ -48,19 +47,20 @@ def prices(stock: Instance, other: Instance, algorithm: str, rounds: int) -> lis
         sides = [partial(run, stock, work, count, {}), partial(run, other, work, count, {})]
         if algorithm not in (STOCK, "clock"):
             sides.append(partial(run, other, work, count, UNBATCHED))
-        cells = [f"{slower(ratios):+.1f}" for ratios in paired(sides, rounds)[1:]]
+        base, *others = paired(sides, rounds)
+        cells = [str(price(base, other)) for other in others]
         row += [*cells, ""][:2]
-    print(" ".join(row), flush=True)
+    print("; ".join(row), flush=True)
     return row
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("algorithm", nargs="*", help="all by default")
-    parser.add_argument("--rounds", type=int, default=15, help="default: %(default)s")
-    parser.add_argument("--quick", action="store_true", help=f"7 rounds of {' '.join(QUICK)}")
+    parser.add_argument("--rounds", type=int, default=60, help="default: %(default)s")
+    parser.add_argument("--quick", action="store_true", help=f"20 rounds of {' '.join(QUICK)}")
     options = parser.parse_args()
-    rounds = 7 if options.quick else options.rounds
+    rounds = 20 if options.quick else options.rounds
     rows = []
     with scratch() as one, scratch() as two:
         fill(one)

@@ -59,7 +59,7 @@ def contention(
     settings = {"bufferpool.batch_size": str(size), "bufferpool.batch_threshold": str(threshold)}
     count = transactions_for(instance, work, seconds)
     before = pool_counters(instance)
-    speed = run(instance, work, count, settings)
+    speed = run(instance, work, count, settings).speed
     after = pool_counters(instance)
     change = {name: after[name] - before[name] for name in after}
     references = change["hits"] + change["reads"]

@@ -1,13 +1,15 @@
 """What benchmarks with pgbench share: its tables on a live server, and paired throughput.
 
-Machines are noisy, so throughputs are never compared across minutes: the
-sides of a comparison run by turns for a fraction of a second each, and what
-is reported is the median over the rounds of the ratio within a round.
+Machines are noisy, so times are never compared across minutes: the sides of a
+comparison run by turns for a fraction of a second each, and what is reported
+is the median over the rounds of the ratio within a round, with its standard
+error, and the ratio of all processor time that the servers' sessions took.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +24,7 @@ from tidepool.server import Instance
 SCALE = 10  # 1,000,000 rows in 16,394 pages
 # the table is less than a quarter of them, so that scans of it use no ring
 BUFFERS = "1GB"
-SLICE = 0.4  # seconds that one side runs before it is another's turn
+SLICE = 0.15  # seconds that one side runs before it is another's turn
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,25 @@ def warm(instance: Instance) -> None:
     instance.query("SET enable_seqscan = off; SELECT count(aid) FROM pgbench_accounts")
 
 
+@dataclass(frozen=True)
+class Slice:
+    """What one side did in its turn."""
+
+    speed: float  # transactions a second, of all clients
+    processor: float  # seconds that their sessions took
+
+
+def processor_time(instance: Instance) -> float:
+    """Return the seconds of processor time of all the server's processes that have ended."""
+    pid = (instance.data / "postmaster.pid").read_text().split()[0]
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
+
 def run(
     instance: Instance, workload: Workload, transactions: int, settings: Mapping[str, str]
-) -> float:
-    """Return the transactions per second of all clients, of whom each does so many."""
+) -> Slice:
+    """Let each client do so many transactions."""
     script = ["-S"]
     if workload.script is not None:
         path = instance.directory / "script.sql"
@@ -85,40 +102,57 @@ def run(
         *("-c", str(workload.clients), "-j", str(min(workload.clients, 2))),
         *("-t", str(transactions), "postgres"),
     ]
+    before = processor_time(instance)
     done = instance.run(*command)
     found = re.search(r"tps = ([\d.]+) \(without initial", done.stdout)
     if done.returncode != 0 or not found:
         raise TidepoolError(f"pgbench failed:\n{done.stdout}")
-    return float(found.group(1))
+    return Slice(float(found.group(1)), processor_time(instance) - before)
 
 
 def transactions_for(instance: Instance, workload: Workload, seconds: float = SLICE) -> int:
     """How many transactions of each client take about so long."""
     count = 1
-    while (speed := run(instance, workload, count, {}) / workload.clients) * seconds > 2 * count:
-        count = max(2 * count, round(speed * seconds))
-    return max(1, round(speed * seconds))
+    while (
+        wanted := run(instance, workload, count, {}).speed / workload.clients * seconds
+    ) > 2 * count:
+        count = max(2 * count, round(wanted))
+    return max(1, round(wanted))
 
 
-def paired(sides: Sequence[Callable[[], float]], rounds: int) -> list[list[float]]:
-    """Run all sides by turns; return each one's throughputs relative to the first's of the round.
+def paired(sides: Sequence[Callable[[], Slice]], rounds: int) -> list[list[Slice]]:
+    """Run all sides by turns; return what each did, by round.
 
     Every round begins with the next side, so that none profits from its place.
     """
-    ratios: list[list[float]] = [[] for _ in sides]
+    done: list[list[Slice]] = [[] for _ in sides]
     for turn in range(rounds):
-        speeds = {}
         for step in range(len(sides)):
             i = (turn + step) % len(sides)
-            speeds[i] = sides[i]()
-        for i, speed in speeds.items():
-            ratios[i].append(speed / speeds[0])
-    return ratios
+            done[i].append(sides[i]())
+    return done
 
 
-def slower(ratios: Sequence[float]) -> float:
-    """Return by how many per cent of time a side was slower, by the median."""
-    return 100 * (1 / statistics.median(ratios) - 1)
+@dataclass(frozen=True)
+class Price:
+    """By how many per cent one side is slower than another that does the same."""
+
+    time: float  # the median
+    error: float  # its standard error
+    processor: float  # of the sessions' processor time
+
+    def __str__(self) -> str:
+        return f"{self.time:+.1f} ± {self.error:.1f}, cpu {self.processor:+.1f}"
+
+
+def price(base: Sequence[Slice], other: Sequence[Slice]) -> Price:
+    """Compare two sides of paired()."""
+    ratios = [100 * (a.speed / b.speed - 1) for a, b in zip(base, other, strict=True)]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    spent = sum(slice_.processor for slice_ in other) / sum(slice_.processor for slice_ in base)
+    # of a normal distribution's median, whose quartiles are these
+    error = 1.2533 * (high - low) / 1.349 / len(ratios) ** 0.5
+    return Price(middle, error, 100 * (spent - 1))
 
 
 def algorithms(directory: Path) -> list[str]:

@@ -24,9 +24,11 @@ from pgbench import (
     SCAN,
     SELECT_ONLY,
     UPDATES,
+    Slice,
     Workload,
     fill,
     paired,
+    price,
     run,
     transactions_for,
     warm,
@@ -43,19 +45,19 @@ WORKLOADS = tuple(
 
 def recorded(
     instance: Instance, work: Workload, count: int, rate: float, totals: dict[float, list[int]]
-) -> float:
-    """Return the throughput while this part of the pages is recorded; add to written, dropped."""
+) -> Slice:
+    """Run while this part of the pages is recorded; add to written, dropped."""
     if rate == 0:
         return run(instance, work, count, {})
     path = instance.directory / "recording"
     path.unlink(missing_ok=True)
     instance.query(f"SELECT pg_bufferpool_trace_start('{path}', {rate})")
-    speed = run(instance, work, count, {})
+    done = run(instance, work, count, {})
     instance.query("SELECT pg_bufferpool_trace_stop()")
     text = instance.query("SELECT written, dropped FROM pg_stat_bufferpool_trace")
     for i, value in enumerate(text.split("|")):
         totals[rate][i] += int(value)
-    return speed
+    return done
 
 
 def loss(instance: Instance, work: Workload, rounds: int) -> list[str]:
@@ -64,17 +66,19 @@ def loss(instance: Instance, work: Workload, rounds: int) -> list[str]:
     totals = {rate: [0, 0] for rate in RATES}
     sides = [partial(recorded, instance, work, count, rate, totals) for rate in RATES]
     row = [work.name]
-    for rate, ratios in zip(RATES[1:], paired(sides, rounds)[1:], strict=True):
+    base, *others = paired(sides, rounds)
+    for rate, other in zip(RATES[1:], others, strict=True):
         written, dropped = totals[rate]
-        middle = sorted(ratios)[len(ratios) // 2]
-        row += [f"{100 * (1 - middle):.1f}", f"{100 * dropped / (written + dropped):.1f}"]
+        slower = price(base, other)
+        lost = 100 - 100 / (1 + slower.time / 100)
+        row += [f"{lost:.1f} ± {slower.error:.1f}", f"{100 * dropped / (written + dropped):.1f}"]
     return row
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--algorithm", default="clock", help="default: %(default)s")
-    parser.add_argument("--rounds", type=int, default=11, help="default: %(default)s")
+    parser.add_argument("--rounds", type=int, default=21, help="default: %(default)s")
     options = parser.parse_args()
     with scratch() as directory:
         fill(directory)
