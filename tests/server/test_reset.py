@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 import time
 
 import pytest
 
 from server.conftest import Make
+from server.load import CLIENTS, Worker, set_up
+from server.stress import SUMS
 from server.test_pool import BUFFERS, PAGES, fill, look_up, violations
-from server.test_stress import BALANCED, Drops
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
 
@@ -121,15 +123,18 @@ def resets(server: Instance, bench: subprocess.Popen[bytes]) -> int:
             done += 1
         except TidepoolError as error:
             assert IN_USE in str(error)
+        assert violations(server) == ""
     return done
 
 
 @pytest.mark.parametrize("algorithm", ["clock", "lru", "arc", "osic", "car"])
 def test_beside_others(make: Make, algorithm: str) -> None:
     server = make(algorithm, bgwriter_delay="10ms", autovacuum="on", autovacuum_naptime="1s")
-    assert server.run(server.bin / "pgbench", "-i", "-q", "-s", "1").returncode == 0
-    drops = Drops(server)
-    drops.start()
+    set_up(server)
+    enough = threading.Event()
+    number = [script for script, _, _ in CLIENTS].index("churn")
+    churn = Worker(server, number, enough)
+    churn.start()
     bench = subprocess.Popen(
         [server.bin / "pgbench", "-n", "-c", "8", "-j", "2", "-T", "8", "-R", "50"],
         env=server.environment(),
@@ -139,13 +144,12 @@ def test_beside_others(make: Make, algorithm: str) -> None:
     try:
         done = resets(server, bench)
     finally:
-        drops.enough.set()
-        drops.join()
+        enough.set()
+        churn.join()
         bench.kill()
     assert bench.wait() == 0
-    assert drops.error is None
-    assert drops.violations == []
+    assert churn.error is None and churn.transactions > 0
     assert done > 0
     assert violations(server) == ""
-    assert server.query(BALANCED) == "t"
+    assert server.query(SUMS) == "t"
     assert "TRAP" not in server.log.read_text()
