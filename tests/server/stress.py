@@ -30,7 +30,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from server.conftest import BIN, LIBRARIES, algorithms
+from server.conftest import BIN, algorithms
 from server.load import (
     CLIENTS,
     LEDGER,
@@ -45,7 +45,7 @@ from server.load import (
     set_up,
     wait_for,
 )
-from tidepool.server import Instance
+from tidepool.server import LIBRARIES, Instance
 
 SETTINGS = {
     "shared_preload_libraries": LIBRARIES,

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from server.conftest import BIN, LIBRARIES, ROOT
+from server.conftest import BIN, ROOT
 from server.load import kill_server
-from tidepool.server import Instance
+from tidepool.server import LIBRARIES, Instance
 
 STOCK = ROOT / "build" / "pgsql-stock" / "bin"
 
