@@ -12,7 +12,6 @@ Needs make postgres and make postgres BUILD=stock.
 from __future__ import annotations
 
 import argparse
-from functools import partial
 
 from common import report
 from live import STOCK, scratch, serving, told
@@ -21,12 +20,12 @@ from pgbench import (
     LOOKUPS,
     SCAN,
     SELECT_ONLY,
+    Side,
     algorithms,
     fill,
-    paired,
-    price,
-    run,
-    transactions_for,
+    prices,
+    share_one_cpu,
+    take_turns,
     warm,
 )
 
@@ -39,28 +38,26 @@ SETTINGS = {"shared_buffers": BUFFERS}
 QUICK = ["clock", "lru", "arc", "lirs"]
 
 
-def prices(stock: Instance, other: Instance, algorithm: str, rounds: int) -> list[str]:
-    """One row: for each workload the per cent that the other is slower, batched and unbatched."""
-    row = [algorithm]
+def row(stock: Instance, other: Instance, algorithm: str, rounds: int) -> list[str]:
+    """For each workload the per cent that the other is slower, batched and unbatched."""
+    cells = [algorithm]
     for work in WORKLOADS:
-        count = transactions_for(stock, work)
-        sides = [partial(run, stock, work, count, {}), partial(run, other, work, count, {})]
+        sides = [Side(stock, work), Side(other, work)]
         if algorithm not in (STOCK, "clock"):
-            sides.append(partial(run, other, work, count, UNBATCHED))
-        base, *others = paired(sides, rounds)
-        cells = [str(price(base, other)) for other in others]
-        row += [*cells, ""][:2]
-    print("; ".join(row), flush=True)
-    return row
+            sides.append(Side(other, work, UNBATCHED))
+        found = [str(price) for price in prices(take_turns(sides, rounds))]
+        cells += [*found, ""][:2]
+    print("; ".join(cells), flush=True)
+    return cells
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("algorithm", nargs="*", help="all by default")
-    parser.add_argument("--rounds", type=int, default=60, help="default: %(default)s")
-    parser.add_argument("--quick", action="store_true", help=f"20 rounds of {' '.join(QUICK)}")
+    parser.add_argument("--rounds", type=int, default=400, help="default: %(default)s")
+    parser.add_argument("--quick", action="store_true", help=f"200 rounds of {' '.join(QUICK)}")
     options = parser.parse_args()
-    rounds = 20 if options.quick else options.rounds
+    rounds = 200 if options.quick else options.rounds
     rows = []
     with scratch() as one, scratch() as two:
         fill(one)
@@ -71,7 +68,8 @@ def main() -> None:
             for name in [STOCK, *names]:
                 with serving(two, name, SETTINGS) as other:
                     warm(other)
-                    rows.append(prices(stock, other, name, rounds))
+                    share_one_cpu(stock, other)
+                    rows.append(row(stock, other, name, rounds))
     columns = ["% slower than stock"]
     for work in WORKLOADS:
         columns += [work.name, "a lock each"]

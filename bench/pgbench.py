@@ -1,9 +1,11 @@
-"""What benchmarks with pgbench share: its tables on a live server, and paired throughput.
+"""What benchmarks with pgbench share: its tables on a live server, and who is slower by how much.
 
-Machines are noisy, so times are never compared across minutes: the sides of a
-comparison run by turns for a fraction of a second each, and what is reported
-is the median over the rounds of the ratio within a round, with its standard
-error, and the ratio of all processor time that the servers' sessions took.
+Machines are noisy, so times are never compared across minutes, nor across
+seconds.  Each side of a comparison has a pgbench that stays connected; all are
+stopped (SIGSTOP) but one, by turns for hundredths of a second each, and what is
+reported is the median over the rounds of the ratio within a round, with its
+standard error.  Clients and servers share one CPU that nothing else here uses:
+that spares the waking of one CPU by another, which varies more than anything.
 """
 
 from __future__ import annotations
@@ -11,11 +13,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from live import STOCK, serving
 
 from tidepool.errors import TidepoolError
@@ -24,36 +31,52 @@ from tidepool.server import Instance
 SCALE = 10  # 1,000,000 rows in 16,394 pages
 # the table is less than a quarter of them, so that scans of it use no ring
 BUFFERS = "1GB"
-SLICE = 0.15  # seconds that one side runs before it is another's turn
+PARTS = 16  # of the rows; each a table that is scanned in some milliseconds
+CPUS = sorted(os.sched_getaffinity(0))
+ALL_DAY = 100_000  # seconds
 
 
 @dataclass(frozen=True)
 class Workload:
-    """What clients do: pgbench's arguments, or a script of their own."""
+    """What clients do.
+
+    Attributes:
+        name: for a table's head.
+        scripts: of pgbench, one drawn for each transaction; none: its own select-only.
+        clients: how many do it.
+        turn: seconds in which one client can do several transactions.
+    """
 
     name: str
-    script: str | None = None  # None: pgbench's select-only
+    scripts: tuple[str, ...] = ()
     clients: int = 1
+    turn: float = 0.012
 
 
 SELECT_ONLY = Workload("select-only")
 UPDATES = Workload(
     "updates",
-    "\\set aid random(1, 1000000)\n"
-    "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :aid;\n",
+    (
+        "\\set aid random(1, 1000000)\n"
+        "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :aid;\n",
+    ),
 )
-SCAN = Workload("full scan", "SELECT count(*) FROM pgbench_accounts;\n")
+SCAN = Workload(
+    "full scan", tuple(f"SELECT count(*) FROM scanned_{i};\n" for i in range(PARTS)), turn=0.03
+)
 # four hits for a row (root, inner, leaf, heap), and little else
 LOOKUPS = Workload(
     "index lookups",
-    "SELECT sum(abalance) FROM generate_series(1, 2000) JOIN pgbench_accounts"
-    " ON aid = random(1, 1000000);\n",
+    (
+        "SELECT sum(abalance) FROM pgbench_accounts JOIN"
+        " (SELECT random(1, 1000000) AS aid FROM generate_series(1, 300) OFFSET 0) USING (aid);\n",
+    ),
 )
 PLANS = ("max_parallel_workers_per_gather=0", "enable_hashjoin=off", "enable_mergejoin=off")
 
 
 def fill(directory: Path) -> None:
-    """Make pgbench's tables in a data directory that live.scratch has made.
+    """Make pgbench's tables, and those to scan, in a data directory that live.scratch has made.
 
     Everything is vacuumed, so that what reads writes nothing.
     """
@@ -61,6 +84,11 @@ def fill(directory: Path) -> None:
         run = instance.run(instance.bin / "pgbench", "-i", "-q", "-s", str(SCALE))
         if run.returncode != 0:
             raise TidepoolError(f"pgbench could not fill its tables:\n{run.stdout}")
+        for i in range(PARTS):
+            instance.query(
+                f"CREATE TABLE scanned_{i} AS"
+                f" SELECT * FROM pgbench_accounts WHERE aid * {PARTS} / {SCALE}00001 = {i}"
+            )
         instance.query("VACUUM (FREEZE, ANALYZE)")
 
 
@@ -68,91 +96,181 @@ def warm(instance: Instance) -> None:
     """Bring the tables in."""
     instance.query("SELECT count(*) FROM pgbench_accounts")
     instance.query("SET enable_seqscan = off; SELECT count(aid) FROM pgbench_accounts")
+    for i in range(PARTS):
+        instance.query(f"SELECT count(*) FROM scanned_{i}")
 
 
-@dataclass(frozen=True)
-class Slice:
-    """What one side did in its turn."""
-
-    speed: float  # transactions a second, of all clients
-    processor: float  # seconds that their sessions took
-
-
-def processor_time(instance: Instance) -> float:
-    """Return the seconds of processor time of all the server's processes that have ended."""
-    pid = (instance.data / "postmaster.pid").read_text().split()[0]
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
-
-
-def run(
-    instance: Instance, workload: Workload, transactions: int, settings: Mapping[str, str]
-) -> Slice:
-    """Let each client do so many transactions."""
-    script = ["-S"]
-    if workload.script is not None:
-        path = instance.directory / "script.sql"
-        path.write_text(workload.script)
+def command(
+    instance: Instance, workload: Workload, settings: Mapping[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """Return pgbench's command line, but for how long it runs, and its environment."""
+    line = [str(instance.bin / "pgbench"), "-n", "-M", "prepared"]
+    for i, script in enumerate(workload.scripts):
+        path = instance.directory / f"script-{i}.sql"
+        path.write_text(script)
         path.chmod(0o644)
-        script = ["-f", str(path)]
+        line += ["-f", str(path)]
+    if not workload.scripts:
+        line.append("-S")
+    line += ["-c", str(workload.clients), "-j", str(min(workload.clients, os.cpu_count() or 1))]
     given = [*PLANS, *(f"{name}={value}" for name, value in settings.items())]
-    command = [
-        *("env", "PGOPTIONS=" + " ".join(f"-c {setting}" for setting in given)),
-        *(str(instance.bin / "pgbench"), "-n", "-M", "prepared", *script),
-        *("-c", str(workload.clients), "-j", str(min(workload.clients, 2))),
-        *("-t", str(transactions), "postgres"),
-    ]
-    before = processor_time(instance)
-    done = instance.run(*command)
+    options = " ".join(f"-c {setting}" for setting in given)
+    return line, instance.environment() | {"PGOPTIONS": options}
+
+
+def throughput(
+    instance: Instance, workload: Workload, seconds: float, settings: Mapping[str, str]
+) -> float:
+    """Run for so long; return the transactions a second."""
+    line, environment = command(instance, workload, settings)
+    done = subprocess.run(
+        [*line, "-T", str(round(seconds))],
+        env=environment,
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     found = re.search(r"tps = ([\d.]+) \(without initial", done.stdout)
     if done.returncode != 0 or not found:
         raise TidepoolError(f"pgbench failed:\n{done.stdout}")
-    return Slice(float(found.group(1)), processor_time(instance) - before)
+    return float(found.group(1))
 
 
-def transactions_for(instance: Instance, workload: Workload, seconds: float = SLICE) -> int:
-    """How many transactions of each client take about so long."""
-    count = 1
-    while (
-        wanted := run(instance, workload, count, {}).speed / workload.clients * seconds
-    ) > 2 * count:
-        count = max(2 * count, round(wanted))
-    return max(1, round(wanted))
+# ---- who is slower by how much ----
 
 
-def paired(sides: Sequence[Callable[[], Slice]], rounds: int) -> list[list[Slice]]:
-    """Run all sides by turns; return what each did, by round.
+def postmaster(instance: Instance) -> int:
+    """Return the process that starts all others of a running server."""
+    return int((instance.data / "postmaster.pid").read_text().split()[0])
 
-    Every round begins with the next side, so that none profits from its place.
+
+def share_one_cpu(*instances: Instance) -> None:
+    """Let what these servers start from now on use the last CPU only, and this process others."""
+    for instance in instances:
+        os.sched_setaffinity(postmaster(instance), CPUS[-1:])
+    os.sched_setaffinity(0, CPUS[:-1] or CPUS)
+
+
+class Side:
+    """One side of a comparison: a pgbench that is stopped, but when it is its turn.
+
+    Attributes:
+        turns: when they began and ended, in seconds since the epoch.
     """
-    done: list[list[Slice]] = [[] for _ in sides]
-    for turn in range(rounds):
-        for step in range(len(sides)):
-            i = (turn + step) % len(sides)
-            done[i].append(sides[i]())
-    return done
+
+    def __init__(
+        self, instance: Instance, workload: Workload, settings: Mapping[str, str] | None = None
+    ) -> None:
+        """Start pgbench and stop it."""
+        self.turns: list[tuple[float, float]] = []
+        self._workload = workload
+        self._log = instance.directory
+        line, environment = command(instance, workload, settings or {})
+        line += ["-T", str(ALL_DAY), "--log", f"--log-prefix={self._log}/transactions"]
+        self._pgbench = subprocess.Popen(
+            line,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        os.sched_setaffinity(self._pgbench.pid, os.sched_getaffinity(postmaster(instance)))
+        time.sleep(0.3)  # until all are connected
+        self._send(signal.SIGSTOP)
+
+    def _send(self, number: signal.Signals) -> None:
+        if self._pgbench.poll() is not None:
+            raise TidepoolError(f"pgbench failed:\n{self._pgbench.communicate()[0]}")
+        self._pgbench.send_signal(number)
+
+    def turn(self) -> None:
+        """Run for a turn."""
+        begin = time.time()
+        self._send(signal.SIGCONT)
+        time.sleep(self._workload.turn)
+        self._send(signal.SIGSTOP)
+        self.turns.append((begin, time.time()))
+        # what has begun ends within the server
+        time.sleep(self._workload.turn / 4)
+
+    def end(self) -> None:
+        """End pgbench, as if its time was up."""
+        if self._pgbench.poll() is None:
+            self._pgbench.send_signal(signal.SIGALRM)
+            self._pgbench.send_signal(signal.SIGCONT)
+            self._pgbench.communicate()
+
+    def latencies(self) -> np.ndarray:
+        """Return the mean seconds of a transaction in each turn, nan if none went from begin to end.
+
+        For after the end.
+        """
+        files = list(self._log.glob(f"transactions.{self._pgbench.pid}*"))
+        logged = np.concatenate([np.loadtxt(file, usecols=(2, 4, 5), ndmin=2) for file in files])
+        for file in files:
+            file.unlink()
+        took = logged[:, 0] * 1e-6
+        ended = logged[:, 1] + logged[:, 2] * 1e-6
+        begins, ends = np.array(self.turns).T
+        number = np.searchsorted(begins, ended - took) - 1
+        inside = (number >= 0) & (ended < ends[number])
+        count = np.bincount(number[inside], minlength=len(begins))
+        total = np.bincount(number[inside], took[inside], minlength=len(begins))
+        return np.divide(total, count, out=np.full(len(begins), np.nan), where=count > 0)
+
+
+@contextmanager
+def ending(sides: Sequence[Side]) -> Iterator[None]:
+    """End all sides when what is done with them is done, or failed."""
+    try:
+        yield
+    finally:
+        for side in sides:
+            side.end()
+
+
+def take_turns(
+    sides: Sequence[Side], rounds: int, between: Callable[[int], None] = lambda _: None
+) -> np.ndarray:
+    """Let all sides do their work by turns; return the latencies, [round, side], in seconds.
+
+    Every round begins with the next side, so that none profits from its
+    place.  between(side) is called before a side's turn.
+    """
+    with ending(sides):
+        for number in range(rounds):
+            for step in range(len(sides)):
+                i = (number + step) % len(sides)
+                between(i)
+                sides[i].turn()
+    return np.stack([side.latencies() for side in sides], axis=1)
 
 
 @dataclass(frozen=True)
 class Price:
     """By how many per cent one side is slower than another that does the same."""
 
-    time: float  # the median
+    median: float
     error: float  # its standard error
-    processor: float  # of the sessions' processor time
 
     def __str__(self) -> str:
-        return f"{self.time:+.1f} ± {self.error:.1f}, cpu {self.processor:+.1f}"
+        return f"{self.median:+.1f} ± {self.error:.1f}"
 
 
-def price(base: Sequence[Slice], other: Sequence[Slice]) -> Price:
-    """Compare two sides of paired()."""
-    ratios = [100 * (a.speed / b.speed - 1) for a, b in zip(base, other, strict=True)]
-    low, middle, high = statistics.quantiles(ratios, n=4)
-    spent = sum(slice_.processor for slice_ in other) / sum(slice_.processor for slice_ in base)
-    # of a normal distribution's median, whose quartiles are these
-    error = 1.2533 * (high - low) / 1.349 / len(ratios) ** 0.5
-    return Price(middle, error, 100 * (spent - 1))
+def prices(latencies: np.ndarray) -> list[Price]:
+    """Compare all sides with the first one."""
+    whole = latencies[~np.isnan(latencies).any(axis=1)]
+    if len(whole) < len(latencies) / 2:
+        raise TidepoolError("in most rounds, a side completed no transaction in its turn")
+    found = []
+    for other in whole.T[1:]:
+        ratios = 100 * (other / whole[:, 0] - 1)
+        low, middle, high = statistics.quantiles(ratios, n=4)
+        # of a normal distribution's median, whose quartiles are these
+        error = 1.2533 * (high - low) / 1.349 / len(ratios) ** 0.5
+        found.append(Price(middle, error))
+    return found
 
 
 def algorithms(directory: Path) -> list[str]:
