@@ -3,8 +3,10 @@
 
 Two servers run beside each other: PostgreSQL as it comes, and ours, restarted
 for each algorithm.  Stock, batched hits (the default) and a lock for each hit
-(bufferpool.batch_size = 1) take turns; see pgbench.py.  "stock" in the table
-is stock PostgreSQL as the other server: what the method cannot tell apart.
+(bufferpool.batch_size = 1) take turns; see pgbench.py.  Where a server's memory
+happens to lie makes it faster or slower by some per cent for as long as it
+runs, so both are started anew several times.  "stock" in the table is stock
+PostgreSQL as the other server: what the method cannot tell apart.
 
 Needs make postgres and make postgres BUILD=stock.
 """
@@ -12,7 +14,10 @@ Needs make postgres and make postgres BUILD=stock.
 from __future__ import annotations
 
 import argparse
+from functools import partial
+from pathlib import Path
 
+import numpy as np
 from common import report
 from live import STOCK, scratch, serving, told
 from pgbench import (
@@ -21,15 +26,13 @@ from pgbench import (
     SCAN,
     SELECT_ONLY,
     Side,
+    against,
     algorithms,
     fill,
     prices,
     share_one_cpu,
-    take_turns,
     warm,
 )
-
-from tidepool.server import Instance
 
 TARGET = 2.0  # per cent
 UNBATCHED = {"bufferpool.batch_size": "1"}
@@ -38,14 +41,30 @@ SETTINGS = {"shared_buffers": BUFFERS}
 QUICK = ["clock", "lru", "arc", "lirs"]
 
 
-def row(stock: Instance, other: Instance, algorithm: str, rounds: int) -> list[str]:
-    """For each workload the per cent that the other is slower, batched and unbatched."""
+def latencies(one: Path, two: Path, algorithm: str, rounds: int) -> list[np.ndarray]:
+    """Start both servers and let them take turns; return [round, side] for each workload."""
+    with (
+        serving(one, STOCK, SETTINGS) as peer,
+        serving(two, algorithm, SETTINGS) as server,
+    ):
+        warm(peer)
+        warm(server)
+        share_one_cpu(peer, server)
+        found = []
+        for work in WORKLOADS:
+            ours = [Side(server, work)]
+            if algorithm not in (STOCK, "clock"):
+                ours.append(Side(server, work, UNBATCHED))
+            found.append(against(partial(Side, peer, work), ours, rounds))
+        return found
+
+
+def row(one: Path, two: Path, algorithm: str, starts: int, rounds: int) -> list[str]:
+    """For each workload the per cent that ours is slower, batched and unbatched."""
+    measured = [latencies(one, two, algorithm, rounds) for _ in range(starts)]
     cells = [algorithm]
-    for work in WORKLOADS:
-        sides = [Side(stock, work), Side(other, work)]
-        if algorithm not in (STOCK, "clock"):
-            sides.append(Side(other, work, UNBATCHED))
-        found = [str(price) for price in prices(take_turns(sides, rounds))]
+    for of_workload in zip(*measured, strict=True):
+        found = [str(price) for price in prices(of_workload)]
         cells += [*found, ""][:2]
     print("; ".join(cells), flush=True)
     return cells
@@ -54,22 +73,16 @@ def row(stock: Instance, other: Instance, algorithm: str, rounds: int) -> list[s
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("algorithm", nargs="*", help="all by default")
-    parser.add_argument("--rounds", type=int, default=400, help="default: %(default)s")
-    parser.add_argument("--quick", action="store_true", help=f"200 rounds of {' '.join(QUICK)}")
+    parser.add_argument("--starts", type=int, default=7, help="of both servers, %(default)s")
+    parser.add_argument("--rounds", type=int, default=60, help="after each, %(default)s")
+    parser.add_argument("--quick", action="store_true", help=f"3 starts of {' '.join(QUICK)}")
     options = parser.parse_args()
-    rounds = 200 if options.quick else options.rounds
-    rows = []
+    starts = 3 if options.quick else options.starts
     with scratch() as one, scratch() as two:
         fill(one)
         fill(two)
         names = options.algorithm or (QUICK if options.quick else algorithms(two))
-        with serving(one, STOCK, SETTINGS) as stock:
-            warm(stock)
-            for name in [STOCK, *names]:
-                with serving(two, name, SETTINGS) as other:
-                    warm(other)
-                    share_one_cpu(stock, other)
-                    rows.append(row(stock, other, name, rounds))
+        rows = [row(one, two, name, starts, options.rounds) for name in [STOCK, *names]]
     columns = ["% slower than stock"]
     for work in WORKLOADS:
         columns += [work.name, "a lock each"]

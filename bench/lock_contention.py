@@ -27,8 +27,7 @@ from pgbench import (
     algorithms,
     fill,
     pool_counters,
-    run,
-    transactions_for,
+    throughput,
     warm,
 )
 
@@ -53,13 +52,12 @@ class Contention:
 
 
 def contention(
-    instance: Instance, work: Workload, seconds: float, size: int, threshold: int
+    instance: Instance, work: Workload, seconds: int, size: int, threshold: int
 ) -> Contention:
     """Run for about so long with such a queue."""
     settings = {"bufferpool.batch_size": str(size), "bufferpool.batch_threshold": str(threshold)}
-    count = transactions_for(instance, work, seconds)
     before = pool_counters(instance)
-    speed = run(instance, work, count, settings).speed
+    speed = throughput(instance, work, seconds, settings)
     after = pool_counters(instance)
     change = {name: after[name] - before[name] for name in after}
     references = change["hits"] + change["reads"]
@@ -71,7 +69,7 @@ def contention(
     )
 
 
-def compare(instance: Instance, algorithm: str, work: Workload, seconds: float) -> list[str]:
+def compare(instance: Instance, algorithm: str, work: Workload, seconds: int) -> list[str]:
     """A row of the first table; empty if the algorithm's hits need no lock."""
     batched = contention(instance, work, seconds, 64, 32)
     if batched.locks == 0:
@@ -91,7 +89,7 @@ def compare(instance: Instance, algorithm: str, work: Workload, seconds: float) 
 
 
 def queues(
-    instance: Instance, work: Workload, seconds: float, pairs: list[tuple[int, int]]
+    instance: Instance, work: Workload, seconds: int, pairs: list[tuple[int, int]]
 ) -> list[list[str]]:
     """The rows of tables II and III: size, threshold, waits, acquisitions, speed."""
     rows = []
@@ -113,7 +111,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("algorithm", nargs="*", help="of the first table; all by default")
     parser.add_argument("--queue", default="arc", help="algorithm of the others (default: arc)")
-    parser.add_argument("--seconds", type=float, default=3, help="of a run (default: 3)")
+    parser.add_argument("--seconds", type=int, default=3, help="of a run (default: 3)")
     options = parser.parse_args()
     tables: dict[str, list[list[str]]] = {work.name: [] for work in WORKLOADS}
     with scratch() as directory:

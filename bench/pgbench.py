@@ -14,11 +14,9 @@ import json
 import os
 import re
 import signal
-import statistics
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,12 +117,12 @@ def command(
 
 
 def throughput(
-    instance: Instance, workload: Workload, seconds: float, settings: Mapping[str, str]
+    instance: Instance, workload: Workload, seconds: int, settings: Mapping[str, str]
 ) -> float:
     """Run for so long; return the transactions a second."""
     line, environment = command(instance, workload, settings)
     done = subprocess.run(
-        [*line, "-T", str(round(seconds))],
+        [*line, "-T", str(seconds)],
         env=environment,
         text=True,
         check=False,
@@ -202,9 +200,9 @@ class Side:
             self._pgbench.communicate()
 
     def latencies(self) -> np.ndarray:
-        """Return the mean seconds of a transaction in each turn, nan if none went from begin to end.
+        """Return the mean seconds of a transaction in each turn, once all have ended.
 
-        For after the end.
+        nan if none had both its begin and its end in that turn.
         """
         files = list(self._log.glob(f"transactions.{self._pgbench.pid}*"))
         logged = np.concatenate([np.loadtxt(file, usecols=(2, 4, 5), ndmin=2) for file in files])
@@ -220,31 +218,22 @@ class Side:
         return np.divide(total, count, out=np.full(len(begins), np.nan), where=count > 0)
 
 
-@contextmanager
-def ending(sides: Sequence[Side]) -> Iterator[None]:
-    """End all sides when what is done with them is done, or failed."""
+def against(base: Callable[[], Side], others: Sequence[Side], rounds: int) -> np.ndarray:
+    """Let others take turns with a base; return the latencies, [round, side], the base's first.
+
+    What a side's predecessor left in the caches matters.  So each of the
+    others follows a base, and a base one of the others.
+    """
+    sides = [side for other in others for side in (base(), other)]
     try:
-        yield
+        for _ in range(rounds):
+            for side in sides:
+                side.turn()
     finally:
         for side in sides:
             side.end()
-
-
-def take_turns(
-    sides: Sequence[Side], rounds: int, between: Callable[[int], None] = lambda _: None
-) -> np.ndarray:
-    """Let all sides do their work by turns; return the latencies, [round, side], in seconds.
-
-    Every round begins with the next side, so that none profits from its
-    place.  between(side) is called before a side's turn.
-    """
-    with ending(sides):
-        for number in range(rounds):
-            for step in range(len(sides)):
-                i = (number + step) % len(sides)
-                between(i)
-                sides[i].turn()
-    return np.stack([side.latencies() for side in sides], axis=1)
+    found = np.stack([side.latencies() for side in sides], axis=1)
+    return np.column_stack([found[:, 0::2].mean(axis=1), found[:, 1::2]])
 
 
 @dataclass(frozen=True)
@@ -258,19 +247,25 @@ class Price:
         return f"{self.median:+.1f} ± {self.error:.1f}"
 
 
-def prices(latencies: np.ndarray) -> list[Price]:
-    """Compare all sides with the first one."""
-    whole = latencies[~np.isnan(latencies).any(axis=1)]
-    if len(whole) < len(latencies) / 2:
+def prices(latencies: Sequence[np.ndarray]) -> list[Price]:
+    """Compare all sides with the first one.
+
+    One array of against for each time that the servers were started; with
+    several, the error is that of the mean of their medians.
+    """
+    ratios = [100 * (start[:, 1:] / start[:, :1] - 1) for start in latencies]
+    together = np.concatenate(ratios)
+    if np.isnan(together).mean() > 0.5:
         raise TidepoolError("in most rounds, a side completed no transaction in its turn")
-    found = []
-    for other in whole.T[1:]:
-        ratios = 100 * (other / whole[:, 0] - 1)
-        low, middle, high = statistics.quantiles(ratios, n=4)
+    medians = np.nanmedian(together, axis=0)
+    if len(ratios) > 1:
+        errors = np.std([np.nanmedian(r, axis=0) for r in ratios], axis=0, ddof=1)
+        errors /= len(ratios) ** 0.5
+    else:
+        low, high = np.nanquantile(together, [0.25, 0.75], axis=0)
         # of a normal distribution's median, whose quartiles are these
-        error = 1.2533 * (high - low) / 1.349 / len(ratios) ** 0.5
-        found.append(Price(middle, error))
-    return found
+        errors = 1.2533 * (high - low) / 1.349 / len(together) ** 0.5
+    return [Price(*pair) for pair in zip(medians.tolist(), errors.tolist(), strict=True)]
 
 
 def algorithms(directory: Path) -> list[str]:

@@ -4,9 +4,19 @@
  */
 #include "tidepool/batch.h"
 
+/* A node that may be changing, or no node. */
+static void
+prefetch_node(const tp_pool *pool, const uint32_t *link)
+{
+	uint32_t	frame = __atomic_load_n(link, __ATOMIC_RELAXED);
+
+	if (frame != TP_NONE)
+		__builtin_prefetch(&pool->nodes[frame], 1);
+}
+
 /*
- * Neighbours of nodes on their lists are not known without reading the nodes,
- * which would wait for what is just being fetched.
+ * A list's neighbours are known only when the node is there.  So they are
+ * asked for when all nodes have been: the waits for these overlap.
  */
 void
 tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
@@ -23,6 +33,13 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 			__builtin_prefetch(tp_extra(pool, entry->frame), 1);
 		if (prefetch != NULL)
 			prefetch(pool, tp_page_make(entry->relation, entry->block));
+	}
+	for (uint32_t i = 0; i < batch->count; i++)
+	{
+		const tp_node *node = &pool->nodes[batch->entries[i].frame];
+
+		prefetch_node(pool, &node->prev);
+		prefetch_node(pool, &node->next);
 	}
 }
 
