@@ -124,9 +124,9 @@ w_tinylfu_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 static void
-w_tinylfu_prefetch(const tp_pool *pool, tp_page page)
+w_tinylfu_prefetch(const tp_pool *pool, uint64_t key, int step)
 {
-	tp_sketch_prefetch(pool, tp_page_key(page));
+	tp_sketch_prefetch(pool, key, step);
 }
 
 static uint32_t

@@ -15,14 +15,15 @@ prefetch_node(const tp_pool *pool, const uint32_t *link)
 }
 
 /*
- * A list's neighbours are known only when the node is there.  So they are
- * asked for when all nodes have been: the waits for these overlap.
+ * In two steps, the second of which reads what the first has loaded: so the
+ * waits of all entries for it overlap.  A list's neighbours are an instance.
  */
 void
 tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 {
-	void		(*prefetch) (const tp_pool *pool, tp_page page) =
+	void		(*prefetch) (const tp_pool *pool, uint64_t key, int step) =
 		pool->policy->prefetch;
+	uint64_t	keys[TP_BATCH_MAX];
 
 	for (uint32_t i = 0; i < batch->count; i++)
 	{
@@ -32,7 +33,10 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 		if (pool->extra_stride > 0)
 			__builtin_prefetch(tp_extra(pool, entry->frame), 1);
 		if (prefetch != NULL)
-			prefetch(pool, tp_page_make(entry->relation, entry->block));
+		{
+			keys[i] = tp_page_key(tp_page_make(entry->relation, entry->block));
+			prefetch(pool, keys[i], 0);
+		}
 	}
 	for (uint32_t i = 0; i < batch->count; i++)
 	{
@@ -40,6 +44,8 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 
 		prefetch_node(pool, &node->prev);
 		prefetch_node(pool, &node->next);
+		if (prefetch != NULL)
+			prefetch(pool, keys[i], 1);
 	}
 }
 

@@ -118,15 +118,20 @@ tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch, uint64_t key)
 
 /* Where members are consecutive frames the other cells lie in the same line. */
 void
-tp_sketch_prefetch(const tp_pool *pool, uint64_t key)
+tp_sketch_prefetch(const tp_pool *pool, uint64_t key, int step)
 {
 	/* read once, since it may be changing */
 	uint32_t	groups = __atomic_load_n(&pool->header->frames,
 										 __ATOMIC_RELAXED) / TP_SKETCH_GROUP;
+	uint32_t	first;
 
-	if (groups > 0)
-		__builtin_prefetch(cell_at(pool, tp_linear_hash(key, groups) *
-								   TP_SKETCH_GROUP), 1);
+	if (groups == 0)
+		return;
+	first = tp_linear_hash(key, groups) * TP_SKETCH_GROUP;
+	if (step == 0)
+		__builtin_prefetch(&pool->members[first]);
+	else
+		__builtin_prefetch(cell_at(pool, first), 1);
 }
 
 /* ---- frames come and go ---- */

@@ -15,8 +15,8 @@ SAMPLE = 10  # additions per frame at which all is halved
 
 def page_key(page: int) -> int:
     """As tp_page_key of core/include/tidepool/page.h."""
-    high = page >> 64
-    return mix64((page & MASK) + (mix64(high) if high else 0) + 0x9E3779B97F4A7C15 & MASK)
+    spread = (page >> 64) * 0xD1342543DE82EF95
+    return mix64((page & MASK) + spread + 0x9E3779B97F4A7C15 & MASK)
 
 
 class Sketch:

@@ -100,17 +100,11 @@ def murmurhash32(h: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return h ^ h >> np.uint32(16)
 
 
-def mix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    return x ^ x >> np.uint64(31)
-
-
 def with_the_servers_keys(recording: Path) -> InMemoryTrace:
     """A recording, less pages that are gone, with pages whose tp_page_key is the server's.
 
     BufferTagPage puts a hash of the place into the upper half of the relation,
-    of which tp_page_key adds a hash to the rest: so it is added to the page here.
+    of which tp_page_key adds a multiple to the rest: so it is added to the page here.
     """
     length = open_trace(recording).length
     assert length is not None
@@ -119,7 +113,8 @@ def with_the_servers_keys(recording: Path) -> InMemoryTrace:
     space = data["tablespace"]
     place = murmurhash32(data["database"] ^ (space << np.uint32(16) | space >> np.uint32(16)))
     high = (place + data["fork"].astype(np.uint32)).astype(np.uint64)
-    page = (data["file"].astype(np.uint64) << np.uint64(32) | data["block"]) + mix64(high)
+    page = data["file"].astype(np.uint64) << np.uint64(32) | data["block"]
+    page += high * np.uint64(0xD1342543DE82EF95)
     chunk = Chunk(
         page=page,
         kind=data["kind"].copy(),

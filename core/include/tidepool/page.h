@@ -41,17 +41,16 @@ tp_mix64(uint64_t x)
 
 /*
  * A well-mixed 64-bit key of a page.  Distinct pages have distinct keys as
- * long as relation numbers stay below 2^32; beyond that two of n pages share
- * a key with probability below n^2 / 2^65, and the worst that follows is one
- * ghost taken for another.
+ * long as relation numbers stay below 2^32.  Beyond that, the upper half of
+ * the number spreads them over all 64 bits, so that some two of n pages share
+ * a key with probability about n^2 / 2^65; the worst that follows is one ghost
+ * taken for another.
  */
 static inline uint64_t
 tp_page_key(tp_page page)
 {
-	uint64_t	high = page.relation >> 32;
-
 	return tp_mix64(((page.relation << 32) | page.block) +
-					(high == 0 ? 0 : tp_mix64(high)) +
+					(page.relation >> 32) * UINT64_C(0xd1342543de82ef95) +
 					UINT64_C(0x9e3779b97f4a7c15));
 }
 

@@ -279,11 +279,16 @@ struct tp_policy
 						const tp_access *access);
 
 	/*
-	 * Load into the cache what a hit on this page will touch beside the node
-	 * and the frame's extra bytes.  Called without the lock: changes nothing,
-	 * and what it reads may be changing.  NULL: nothing to load.
+	 * Load into the cache what a hit on the page with this key will touch
+	 * beside the node and the frame's extra bytes.  Called without the lock:
+	 * changes nothing, and what it reads may be changing.  NULL: nothing to
+	 * load.
+	 *
+	 * Called twice for each of many pages: with step 0 for all of them, then
+	 * with step 1.  What is not known without reading something is loaded in
+	 * step 1, and what is to be read for it in step 0.
 	 */
-	void		(*prefetch) (const tp_pool *pool, tp_page page);
+	void		(*prefetch) (const tp_pool *pool, uint64_t key, int step);
 
 	/*
 	 * The next choice among the resident frames for which usable is true, or

@@ -76,8 +76,8 @@ void		tp_sketch_add(const tp_pool *pool, tp_sketch *sketch,
 uint32_t	tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch,
 							   uint64_t key);
 
-/* Load the key's counters into the cache.  For the policy's prefetch. */
-void		tp_sketch_prefetch(const tp_pool *pool, uint64_t key);
+/* Load the key's counters into the cache, as the policy's prefetch does. */
+void		tp_sketch_prefetch(const tp_pool *pool, uint64_t key, int step);
 
 /* For the policy's join and leave, before anything else. */
 void		tp_sketch_join(const tp_pool *pool);
