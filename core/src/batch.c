@@ -29,9 +29,7 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 	{
 		const tp_batch_entry *entry = &batch->entries[i];
 
-		__builtin_prefetch(&pool->nodes[entry->frame], 1);
-		if (pool->extra_stride > 0)
-			__builtin_prefetch(tp_extra(pool, entry->frame), 1);
+		tp_prefetch(pool, entry->frame);
 		if (prefetch != NULL)
 		{
 			keys[i] = tp_page_key(tp_page_make(entry->relation, entry->block));

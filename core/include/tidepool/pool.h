@@ -48,6 +48,15 @@ tp_is_free(const tp_pool *pool, uint32_t frame)
 	return pool->nodes[frame].list == TP_FREE;
 }
 
+/* Load into the cache what a hit on the page in this frame will touch. */
+static inline void
+tp_prefetch(const tp_pool *pool, uint32_t frame)
+{
+	__builtin_prefetch(&pool->nodes[frame], 1);
+	if (pool->extra_stride > 0)
+		__builtin_prefetch(tp_extra(pool, frame), 1);
+}
+
 /* Frames that hold a page. */
 static inline uint32_t
 tp_resident(const tp_pool *pool)

@@ -86,6 +86,13 @@ struct BufferPoolRoutine
 	 */
 	void		(*hit) (BufferPool *pool, int buf_id, const tp_access *access);
 
+	/*
+	 * A resident page is about to be referenced: load into the cache what hit
+	 * will touch.  Only called for BUFFERPOOL_HIT_LOCK_FREE, before the page
+	 * is pinned, so that the waits overlap.  Or NULL.
+	 */
+	void		(*expect_hit) (BufferPool *pool, int buf_id);
+
 	/* Load into the cache what commit will touch.  Without lock.  Or NULL. */
 	void		(*prefetch) (BufferPool *pool, const tp_batch *batch);
 

@@ -153,6 +153,19 @@ extern void BufferPoolReset(void);
 /* cleaner.c */
 extern bool BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context);
 
+/*
+ * To be called when a page was found in this buffer, before it is pinned and
+ * BufferPoolHit called.
+ */
+static inline void
+BufferPoolExpectHit(int buf_id)
+{
+	BufferPool *pool = &DefaultBufferPool;
+
+	if (BufferPoolActive() && pool->routine->expect_hit != NULL)
+		pool->routine->expect_hit(pool, buf_id);
+}
+
 /* hits.c */
 extern void BufferPoolHit(BufferDesc *buf, IOContext io_context);
 extern void BufferPoolPrefetchHits(BufferPool *pool);

@@ -80,6 +80,12 @@ policy_hit(BufferPool *pool, int buf_id, const tp_access *access)
 }
 
 static void
+policy_expect_hit(BufferPool *pool, int buf_id)
+{
+	tp_prefetch(view_of(pool), buf_id);
+}
+
+static void
 policy_prefetch(BufferPool *pool, const tp_batch *batch)
 {
 	tp_batch_prefetch(view_of(pool), batch);
@@ -228,6 +234,7 @@ MakePolicyRoutine(const tp_policy *policy, const char *name)
 		.attach = policy_attach,
 		.reset = policy_reset,
 		.hit = policy_hit,
+		.expect_hit = policy_expect_hit,
 		.prefetch = policy_prefetch,
 		.commit = policy_commit,
 		.victim = policy_victim,
@@ -245,6 +252,8 @@ MakePolicyRoutine(const tp_policy *policy, const char *name)
 	made->routine = table;
 	made->routine.name = name;
 	made->routine.flags = flags_of(policy);
+	if (!(policy->flags & TP_HIT_LOCK_FREE))
+		made->routine.expect_hit = NULL;
 	made->policy = policy;
 	return &made->routine;
 }
