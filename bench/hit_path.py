@@ -29,6 +29,7 @@ from pgbench import (
     Side,
     against,
     algorithms,
+    all_hits,
     fill,
     prices,
     share_one_cpu,
@@ -56,11 +57,12 @@ def latencies(one: Path, two: Path, algorithm: str, rounds: int, start: int) -> 
         peer, server = servers[one], servers[two]
         share_one_cpu(peer, server)
         found = []
-        for work in WORKLOADS:
-            ours = [Side(server, work)]
-            if algorithm not in (STOCK, "clock"):
-                ours.append(Side(server, work, UNBATCHED))
-            found.append(against(partial(Side, peer, work), ours, rounds))
+        with all_hits(peer), all_hits(server):
+            for work in WORKLOADS:
+                ours = [Side(server, work)]
+                if algorithm not in (STOCK, "clock"):
+                    ours.append(Side(server, work, UNBATCHED))
+                found.append(against(partial(Side, peer, work), ours, rounds))
         return found
 
 
@@ -79,7 +81,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("algorithm", nargs="*", help="all by default")
     parser.add_argument("--starts", type=int, default=6, help="of both servers, %(default)s")
-    parser.add_argument("--rounds", type=int, default=60, help="after each, %(default)s")
+    parser.add_argument("--rounds", type=int, default=40, help="after each, %(default)s")
     parser.add_argument("--quick", action="store_true", help=f"2 starts of {' '.join(QUICK)}")
     options = parser.parse_args()
     starts = 2 if options.quick else options.starts

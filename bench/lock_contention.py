@@ -25,6 +25,7 @@ from pgbench import (
     SCAN,
     Workload,
     algorithms,
+    all_hits,
     fill,
     pool_counters,
     throughput,
@@ -71,10 +72,10 @@ def contention(
 
 def compare(instance: Instance, algorithm: str, work: Workload, seconds: int) -> list[str]:
     """A row of the first table; empty if the algorithm's hits need no lock."""
-    batched = contention(instance, work, seconds, 64, 32)
-    if batched.locks == 0:
-        return []
     each = contention(instance, work, seconds, 1, 1)
+    if each.locks == 0:
+        return []
+    batched = contention(instance, work, seconds, 64, 32)
     # a run without a wait says that there is less than one in so many references
     least = max(batched.waits, 1e6 / batched.references)
     return [
@@ -119,19 +120,20 @@ def main() -> None:
         for name in options.algorithm or algorithms(directory):
             with serving(directory, name, SETTINGS) as server:
                 warm(server)
-                for work in WORKLOADS:
-                    tables[work.name] += filter(
-                        None, [compare(server, name, work, options.seconds)]
-                    )
+                with all_hits(server):
+                    for work in WORKLOADS:
+                        row = compare(server, name, work, options.seconds)
+                        tables[work.name] += filter(None, [row])
         second = [(size, max(1, size // 2)) for size in SIZES]
         third = [(64, threshold) for threshold in THRESHOLDS]
         with serving(directory, options.queue, SETTINGS) as server:
             warm(server)
-            paper = {
-                (work.name, table): queues(server, work, options.seconds, pairs)
-                for work in WORKLOADS
-                for table, pairs in (("II", second), ("III", third))
-            }
+            with all_hits(server):
+                paper = {
+                    (work.name, table): queues(server, work, options.seconds, pairs)
+                    for work in WORKLOADS
+                    for table, pairs in (("II", second), ("III", third))
+                }
     columns = ["", "waits, a lock each", "waits, batched", "times fewer", "locks, a lock each"]
     columns += ["locks, batched", "throughput, times"]
     for work in WORKLOADS:

@@ -16,12 +16,13 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from live import STOCK, serving
+from live import STOCK, counters, serving
 
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
@@ -91,11 +92,22 @@ def fill(directory: Path) -> None:
 
 
 def warm(instance: Instance) -> None:
-    """Bring the tables in."""
-    instance.query("SELECT count(*) FROM pgbench_accounts")
-    instance.query("SET enable_seqscan = off; SELECT count(aid) FROM pgbench_accounts")
+    """Bring the tables in, and the index."""
     for i in range(PARTS):
         instance.query(f"SELECT count(*) FROM scanned_{i}")
+    count = "SELECT count(*) FROM pgbench_accounts"
+    instance.query(f"SET enable_indexonlyscan = off; SET enable_bitmapscan = off; {count}")
+    instance.query(f"SET enable_seqscan = off; {count}")
+
+
+@contextmanager
+def all_hits(instance: Instance) -> Iterator[None]:
+    """Nothing that sessions do meanwhile may miss, but for some pages of the catalogs."""
+    before = counters(instance)
+    yield
+    done = counters(instance) - before
+    if done.reads > 1e-4 * done.hits:
+        raise TidepoolError(f"{done.reads} of {done.hits + done.reads} references missed")
 
 
 def command(
