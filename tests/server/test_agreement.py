@@ -66,10 +66,12 @@ def hits_of(trace: Trace) -> int:
     )
 
 
-def replayed(trace: Trace, algorithm: str, batch: int = 1) -> tuple[int, int]:
+def replayed(
+    trace: Trace, algorithm: str, batch: int = 1, frames: int = BUFFERS
+) -> tuple[int, int]:
     """Return a replay's hits and misses."""
     spec = parse_policy(REPLAYED_AS.get(algorithm, algorithm))
-    (result,) = simulate([(trace, [Cell(spec, BUFFERS, SEED)])], Options(batch=batch))
+    (result,) = simulate([(trace, [Cell(spec, frames, SEED)])], Options(batch=batch))
     return result.requests - result.misses, result.misses
 
 
@@ -134,11 +136,14 @@ def test_counts_by_hash(make: Make) -> None:
 
 # ---- many at once ----
 
+FRAMES = 512
 
-# with queues: in a pool so small a replay of lirs without them has 1.5 % more hits
+
+# in a pool in which eight clients do not have all pages pinned or just released: of 128
+# buffers, sieve, whose hand then meets every page at once, may be off by 1 %
 @pytest.mark.parametrize("algorithm", ["clock", "lru", "arc", "lirs", "sieve"])
 def test_clients(make: Make, algorithm: str) -> None:
-    server = make(algorithm)
+    server = make(algorithm, shared_buffers=f"{8 * FRAMES}kB")
     assert server.run(server.bin / "pgbench", "-i", "-q", "-s", "1").returncode == 0
     recording = server.directory / "a.rec"
     server.query(BEGIN.format(recording))
@@ -151,6 +156,6 @@ def test_clients(make: Make, algorithm: str) -> None:
     assert server.query("SELECT dropped FROM pg_stat_bufferpool_trace") == "0"
     trace = open_trace(recording)
     hits = hits_of(trace)
-    found, misses = replayed(trace, algorithm, batch=32)
+    found, misses = replayed(trace, algorithm, batch=32, frames=FRAMES)
     assert hits > 5000 and misses > 1000
     assert abs(found - hits) <= TOLERANCE * hits
