@@ -139,8 +139,8 @@ def test_counts_by_hash(make: Make) -> None:
 FRAMES = 512
 
 
-# in a pool in which eight clients do not have all pages pinned or just released: of 128
-# buffers, sieve, whose hand then meets every page at once, may be off by 1 %
+# in a pool of 128 buffers what eight clients do within microseconds decides more: sieve
+# was off by 1 % there
 @pytest.mark.parametrize("algorithm", ["clock", "lru", "arc", "lirs", "sieve"])
 def test_clients(make: Make, algorithm: str) -> None:
     server = make(algorithm, shared_buffers=f"{8 * FRAMES}kB")
