@@ -124,9 +124,10 @@ w_tinylfu_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 static void
-w_tinylfu_prefetch(const tp_pool *pool, uint64_t key, int step)
+w_tinylfu_prefetch(const tp_pool *pool, const uint64_t *keys, uint32_t count,
+				   int step)
 {
-	tp_sketch_prefetch(pool, key, step);
+	tp_sketch_prefetch(pool, keys, count, step);
 }
 
 static uint32_t

@@ -21,20 +21,19 @@ prefetch_node(const tp_pool *pool, const uint32_t *link)
 void
 tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 {
-	void		(*prefetch) (const tp_pool *pool, uint64_t key, int step) =
-		pool->policy->prefetch;
+	const tp_policy *policy = pool->policy;
 	uint64_t	keys[TP_BATCH_MAX];
 
+	__builtin_prefetch(pool->header->state, 1);
+	__builtin_prefetch(pool->header->lists, 1);
 	for (uint32_t i = 0; i < batch->count; i++)
+		tp_prefetch(pool, batch->entries[i].frame);
+	if (policy->prefetch != NULL)
 	{
-		const tp_batch_entry *entry = &batch->entries[i];
-
-		tp_prefetch(pool, entry->frame);
-		if (prefetch != NULL)
-		{
-			keys[i] = tp_page_key(tp_page_make(entry->relation, entry->block));
-			prefetch(pool, keys[i], 0);
-		}
+		for (uint32_t i = 0; i < batch->count; i++)
+			keys[i] = tp_page_key(tp_page_make(batch->entries[i].relation,
+											   batch->entries[i].block));
+		policy->prefetch(pool, keys, batch->count, 0);
 	}
 	for (uint32_t i = 0; i < batch->count; i++)
 	{
@@ -42,9 +41,9 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 
 		prefetch_node(pool, &node->prev);
 		prefetch_node(pool, &node->next);
-		if (prefetch != NULL)
-			prefetch(pool, keys[i], 1);
 	}
+	if (policy->prefetch != NULL)
+		policy->prefetch(pool, keys, batch->count, 1);
 }
 
 uint32_t

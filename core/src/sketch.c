@@ -20,11 +20,16 @@ group_count(const tp_pool *pool)
 	return pool->header->frames / TP_SKETCH_GROUP;
 }
 
-/* Number of the first cell of the key's group.  There are groups. */
-static uint32_t
-group_of(const tp_pool *pool, uint64_t key)
+/* The cells of the key's group.  There are groups. */
+static void
+find_group(const tp_pool *pool, uint64_t key,
+		   tp_sketch_cell *cells[TP_SKETCH_GROUP])
 {
-	return tp_linear_hash(key, group_count(pool)) * TP_SKETCH_GROUP;
+	uint32_t	first = tp_linear_hash(key, group_count(pool)) *
+		TP_SKETCH_GROUP;
+
+	for (uint32_t r = 0; r < TP_SKETCH_GROUP; r++)
+		cells[r] = cell_at(pool, first + r);
 }
 
 /* The key's counter in cell number r of its group. */
@@ -68,23 +73,22 @@ catch_up(tp_sketch_cell *cell, const tp_sketch *sketch)
 void
 tp_sketch_add(const tp_pool *pool, tp_sketch *sketch, uint64_t key)
 {
-	uint32_t	first;
+	tp_sketch_cell *cells[TP_SKETCH_GROUP];
 	uint32_t	added = 0;
 
 	if (group_count(pool) == 0)
 		return;
-	first = group_of(pool, key);
+	find_group(pool, key, cells);
+	for (uint32_t r = 0; r < TP_SKETCH_GROUP; r++)
+		catch_up(cells[r], sketch);
 	for (uint32_t r = 0; r < TP_SKETCH_GROUP; r++)
 	{
-		tp_sketch_cell *cell = cell_at(pool, first + r);
 		uint32_t	counter = counter_of(key, r);
-		uint32_t	one;
-
-		catch_up(cell, sketch);
 
 		/* no branch: it would wait for the counter, and all behind it too */
-		one = count_at(cell, counter) < TP_SKETCH_MAX;
-		cell->counters[counter / 2] += (uint8_t) (one << (counter % 2 * 4));
+		uint32_t	one = count_at(cells[r], counter) < TP_SKETCH_MAX;
+
+		cells[r]->counters[counter / 2] += (uint8_t) (one << (counter % 2 * 4));
 		added |= one;
 	}
 	sketch->additions += added;
@@ -98,17 +102,16 @@ tp_sketch_add(const tp_pool *pool, tp_sketch *sketch, uint64_t key)
 uint32_t
 tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch, uint64_t key)
 {
+	tp_sketch_cell *cells[TP_SKETCH_GROUP];
 	uint32_t	least = TP_SKETCH_MAX;
-	uint32_t	first;
 
 	if (group_count(pool) == 0)
 		return 0;
-	first = group_of(pool, key);
+	find_group(pool, key, cells);
 	for (uint32_t r = 0; r < TP_SKETCH_GROUP; r++)
 	{
-		const tp_sketch_cell *cell = cell_at(pool, first + r);
-		uint32_t	count = count_at(cell, counter_of(key, r)) >>
-			halvings_due(cell, sketch);
+		uint32_t	count = count_at(cells[r], counter_of(key, r)) >>
+			halvings_due(cells[r], sketch);
 
 		if (count < least)
 			least = count;
@@ -118,20 +121,24 @@ tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch, uint64_t key)
 
 /* Where members are consecutive frames the other cells lie in the same line. */
 void
-tp_sketch_prefetch(const tp_pool *pool, uint64_t key, int step)
+tp_sketch_prefetch(const tp_pool *pool, const uint64_t *keys, uint32_t count,
+				   int step)
 {
 	/* read once, since it may be changing */
 	uint32_t	groups = __atomic_load_n(&pool->header->frames,
 										 __ATOMIC_RELAXED) / TP_SKETCH_GROUP;
-	uint32_t	first;
 
 	if (groups == 0)
 		return;
-	first = tp_linear_hash(key, groups) * TP_SKETCH_GROUP;
-	if (step == 0)
-		__builtin_prefetch(&pool->members[first]);
-	else
-		__builtin_prefetch(cell_at(pool, first), 1);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		uint32_t	first = tp_linear_hash(keys[i], groups) * TP_SKETCH_GROUP;
+
+		if (step == 0)
+			__builtin_prefetch(&pool->members[first]);
+		else
+			__builtin_prefetch(cell_at(pool, first), 1);
+	}
 }
 
 /* ---- frames come and go ---- */

@@ -12,13 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PAGEMAP_ABSENT UINT64_MAX
+#include "tidepool/prefetch.h"
 
-/*
- * Of a function that does nothing but prefetch.  Unless it is inlined at once,
- * gcc takes it for one without any effect and drops the call.
- */
-#define PREFETCHES __attribute__((always_inline))
+#define PAGEMAP_ABSENT UINT64_MAX
 
 typedef struct pagemap_slot
 {
@@ -46,7 +42,7 @@ pagemap_home(const pagemap *map, uint64_t key)
 					 (64 - map->bits));
 }
 
-PREFETCHES static inline void
+TP_PREFETCHES static inline void
 pagemap_prefetch(const pagemap *map, uint64_t key)
 {
 	__builtin_prefetch(&map->slots[pagemap_home(map, key)]);

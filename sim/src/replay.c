@@ -292,7 +292,7 @@ chain_of(const tp_pool *pool, uint64_t page)
  * table; the frame or, if the slot is empty and the page will likely miss, the
  * chain of the ghost index; the first ghost of the chain.
  */
-PREFETCHES static inline void
+TP_PREFETCHES static inline void
 look_ahead(const tps_cache *cache, const uint64_t *page)
 {
 	const tp_pool *pool = &cache->pool;

@@ -284,11 +284,12 @@ struct tp_policy
 	 * changes nothing, and what it reads may be changing.  NULL: nothing to
 	 * load.
 	 *
-	 * Called twice for each of many pages: with step 0 for all of them, then
-	 * with step 1.  What is not known without reading something is loaded in
-	 * step 1, and what is to be read for it in step 0.
+	 * Called twice for the same keys, with step 0 and with step 1.  What is
+	 * not known without reading something is loaded in step 1, and what is to
+	 * be read for it in step 0.
 	 */
-	void		(*prefetch) (const tp_pool *pool, uint64_t key, int step);
+	void		(*prefetch) (const tp_pool *pool, const uint64_t *keys,
+							 uint32_t count, int step);
 
 	/*
 	 * The next choice among the resident frames for which usable is true, or

@@ -31,6 +31,7 @@
 
 #include "tidepool/list.h"
 #include "tidepool/ghost.h"
+#include "tidepool/prefetch.h"
 
 /* The policy's state in the header. */
 #define tp_state(pool, type) ((type *) (void *) (pool)->header->state)
@@ -49,7 +50,7 @@ tp_is_free(const tp_pool *pool, uint32_t frame)
 }
 
 /* Load into the cache what a hit on the page in this frame will touch. */
-static inline void
+TP_PREFETCHES static inline void
 tp_prefetch(const tp_pool *pool, uint32_t frame)
 {
 	__builtin_prefetch(&pool->nodes[frame], 1);

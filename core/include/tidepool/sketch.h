@@ -76,8 +76,9 @@ void		tp_sketch_add(const tp_pool *pool, tp_sketch *sketch,
 uint32_t	tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch,
 							   uint64_t key);
 
-/* Load the key's counters into the cache, as the policy's prefetch does. */
-void		tp_sketch_prefetch(const tp_pool *pool, uint64_t key, int step);
+/* Load the keys' counters into the cache, as the policy's prefetch does. */
+void		tp_sketch_prefetch(const tp_pool *pool, const uint64_t *keys,
+							   uint32_t count, int step);
 
 /* For the policy's join and leave, before anything else. */
 void		tp_sketch_join(const tp_pool *pool);
