@@ -214,7 +214,7 @@ class Side:
     def latencies(self) -> np.ndarray:
         """Return the mean seconds of a transaction in each turn, once all have ended.
 
-        nan if none had both its begin and its end in that turn.
+        nan if none had both its begin and its end in that turn, or the clock was set back.
         """
         files = list(self._log.glob(f"transactions.{self._pgbench.pid}*"))
         logged = np.concatenate([np.loadtxt(file, usecols=(2, 4, 5), ndmin=2) for file in files])
@@ -227,7 +227,7 @@ class Side:
         inside = (number >= 0) & (ended < ends[number])
         count = np.bincount(number[inside], minlength=len(begins))
         total = np.bincount(number[inside], took[inside], minlength=len(begins))
-        return np.divide(total, count, out=np.full(len(begins), np.nan), where=count > 0)
+        return np.divide(total, count, out=np.full(len(begins), np.nan), where=total > 0)
 
 
 def against(base: Callable[[], Side], others: Sequence[Side], rounds: int) -> np.ndarray:

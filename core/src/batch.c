@@ -27,14 +27,19 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 	__builtin_prefetch(pool->header->state, 1);
 	__builtin_prefetch(pool->header->lists, 1);
 	for (uint32_t i = 0; i < batch->count; i++)
-		tp_prefetch(pool, batch->entries[i].frame);
-	if (policy->prefetch != NULL)
 	{
-		for (uint32_t i = 0; i < batch->count; i++)
-			keys[i] = tp_page_key(tp_page_make(batch->entries[i].relation,
-											   batch->entries[i].block));
-		policy->prefetch(pool, keys, batch->count, 0);
+		const tp_batch_entry *entry = &batch->entries[i];
+
+		if (policy->prefetch == NULL)
+			tp_prefetch(pool, entry->frame);
+		else
+		{
+			__builtin_prefetch(&pool->nodes[entry->frame], 1);
+			keys[i] = tp_page_key(tp_page_make(entry->relation, entry->block));
+		}
 	}
+	if (policy->prefetch != NULL)
+		policy->prefetch(pool, keys, batch->count, 0);
 	for (uint32_t i = 0; i < batch->count; i++)
 	{
 		const tp_node *node = &pool->nodes[batch->entries[i].frame];

@@ -20,25 +20,18 @@ group_count(const tp_pool *pool)
 	return pool->header->frames / TP_SKETCH_GROUP;
 }
 
-/* The cells of the key's group.  There are groups. */
-static void
-find_group(const tp_pool *pool, uint64_t key,
-		   tp_sketch_cell *cells[TP_SKETCH_GROUP])
+/* Number of the first cell of the key's group.  There are groups. */
+static uint32_t
+group_of(const tp_pool *pool, uint64_t key)
 {
-	uint32_t	first = tp_linear_hash(key, group_count(pool)) *
-		TP_SKETCH_GROUP;
-
-	for (uint32_t r = 0; r < TP_SKETCH_GROUP; r++)
-		cells[r] = cell_at(pool, first + r);
+	return tp_linear_hash(key, group_count(pool)) * TP_SKETCH_GROUP;
 }
 
-/* The key's counter in cell number r of its group. */
+/* The counter that the lowest of these bytes stands for. */
 static uint32_t
-counter_of(uint64_t key, uint32_t r)
+counter_of(uint32_t bytes)
 {
-	uint32_t	byte = (uint8_t) (key >> (32 + 8 * r));
-
-	return byte * TP_SKETCH_COLUMNS >> 8;
+	return (bytes & 0xff) * TP_SKETCH_COLUMNS >> 8;
 }
 
 static uint32_t
@@ -56,40 +49,58 @@ halvings_due(const tp_sketch_cell *cell, const tp_sketch *sketch)
 	return due < 4 ? due : 4;
 }
 
-static void
-catch_up(tp_sketch_cell *cell, const tp_sketch *sketch)
+/* Not inlined: it is rarely needed, and would cost tp_sketch_add registers. */
+__attribute__((noinline)) static void
+halve(tp_sketch_cell *cell, const tp_sketch *sketch)
 {
 	uint32_t	due = halvings_due(cell, sketch);
 	uint32_t	kept = UINT32_C(0x0f) >> due;	/* bits of a counter */
 
-	if (due == 0)
-		return;
 	for (size_t i = 0; i < sizeof(cell->counters); i++)
 		cell->counters[i] = (uint8_t) (cell->counters[i] >> due &
 									   (kept | kept << 4));
 	cell->halvings = sketch->halvings;
 }
 
+static void
+catch_up(tp_sketch_cell *cell, const tp_sketch *sketch)
+{
+	if (cell->halvings != sketch->halvings)
+		halve(cell, sketch);
+}
+
+/*
+ * Every reference comes through here.  So there is no branch that would wait
+ * for a counter, no shift by a variable, and what the loop needs is in local
+ * variables, since for all the compiler knows a store to a counter may change
+ * anything else.
+ */
 void
 tp_sketch_add(const tp_pool *pool, tp_sketch *sketch, uint64_t key)
 {
-	tp_sketch_cell *cells[TP_SKETCH_GROUP];
+	const tp_sketch now = *sketch;
+	unsigned char *extra = pool->extra;
+	size_t		stride = pool->extra_stride;
+	const uint32_t *members = pool->members;
+	uint32_t	bytes = (uint32_t) (key >> 32);
 	uint32_t	added = 0;
 
 	if (group_count(pool) == 0)
 		return;
-	find_group(pool, key, cells);
-	for (uint32_t r = 0; r < TP_SKETCH_GROUP; r++)
-		catch_up(cells[r], sketch);
+	members += group_of(pool, key);
 	for (uint32_t r = 0; r < TP_SKETCH_GROUP; r++)
 	{
-		uint32_t	counter = counter_of(key, r);
+		tp_sketch_cell *cell = (void *) (extra + members[r] * stride);
+		uint32_t	counter = counter_of(bytes);
+		uint8_t    *pair = &cell->counters[counter / 2];
+		uint32_t	full = 0x0f + counter % 2 * (0xf0 - 0x0f);
+		uint32_t	one;
 
-		/* no branch: it would wait for the counter, and all behind it too */
-		uint32_t	one = count_at(cells[r], counter) < TP_SKETCH_MAX;
-
-		cells[r]->counters[counter / 2] += (uint8_t) (one << (counter % 2 * 4));
+		catch_up(cell, &now);
+		one = (*pair & full) != full;
+		*pair += (uint8_t) (full & 0x11 & -one);
 		added |= one;
+		bytes >>= 8;
 	}
 	sketch->additions += added;
 	if (sketch->additions >= TP_SKETCH_SAMPLE * (uint64_t) pool->header->frames)
@@ -102,19 +113,22 @@ tp_sketch_add(const tp_pool *pool, tp_sketch *sketch, uint64_t key)
 uint32_t
 tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch, uint64_t key)
 {
-	tp_sketch_cell *cells[TP_SKETCH_GROUP];
+	uint32_t	bytes = (uint32_t) (key >> 32);
 	uint32_t	least = TP_SKETCH_MAX;
+	uint32_t	first;
 
 	if (group_count(pool) == 0)
 		return 0;
-	find_group(pool, key, cells);
+	first = group_of(pool, key);
 	for (uint32_t r = 0; r < TP_SKETCH_GROUP; r++)
 	{
-		uint32_t	count = count_at(cells[r], counter_of(key, r)) >>
-			halvings_due(cells[r], sketch);
+		const tp_sketch_cell *cell = cell_at(pool, first + r);
+		uint32_t	count = count_at(cell, counter_of(bytes)) >>
+			halvings_due(cell, sketch);
 
 		if (count < least)
 			least = count;
+		bytes >>= 8;
 	}
 	return least;
 }

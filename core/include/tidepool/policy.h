@@ -279,10 +279,9 @@ struct tp_policy
 						const tp_access *access);
 
 	/*
-	 * Load into the cache what a hit on the page with this key will touch
-	 * beside the node and the frame's extra bytes.  Called without the lock:
-	 * changes nothing, and what it reads may be changing.  NULL: nothing to
-	 * load.
+	 * Load into the cache what hits on the pages with these keys will touch
+	 * beside the nodes.  Called without the lock: changes nothing, and what
+	 * it reads may be changing.  NULL: that is their frames' extra bytes.
 	 *
 	 * Called twice for the same keys, with step 0 and with step 1.  What is
 	 * not known without reading something is loaded in step 1, and what is to
