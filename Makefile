@@ -100,6 +100,7 @@ lint: $(STAMPS)/installed $(STAMPS)/dev ## formatting, lint, types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --scripts-are-modules postgres/check postgres/suite
 	scripts/indent --check
 
 format: $(STAMPS)/dev ## format C and Python

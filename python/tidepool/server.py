@@ -37,14 +37,14 @@ _PREFIX = re.compile(r"^[-\d]+ [:.\d]+ \w+ \[\d+\] ")  # of a line of the log
 INITDB = ("-A", "trust", "-E", "UTF8", "--locale=C", "-U", "postgres", "--no-sync")
 
 
-def server_account(data: Path) -> pwd.struct_passwd | None:
+def server_account(data: Path | None = None) -> pwd.struct_passwd | None:
     """Whom a server runs as if this process is root's; None if as this process.
 
-    Who owns the data directory, if somebody does.
+    Who owns the data directory, if it exists; else an account that may run servers.
     """
     if os.geteuid() != 0:
         return None
-    if data.exists():
+    if data and data.exists():
         owner = data.stat().st_uid
         try:
             return pwd.getpwuid(owner)
@@ -61,7 +61,7 @@ def server_account(data: Path) -> pwd.struct_passwd | None:
     )
 
 
-def _reaches(account: pwd.struct_passwd, path: Path) -> bool:
+def reaches(account: pwd.struct_passwd, path: Path) -> bool:
     """Whether an account can get to a file or directory."""
     test = subprocess.run(
         ["test", "-e", path],
@@ -109,7 +109,7 @@ class Instance:
         self._original: Path | None = None  # of what the server has a copy
         if not (self.bin / "initdb").exists():
             raise TidepoolError(f"no server in {self.bin}", hint="build it: make postgres")
-        if self._account and not _reaches(self._account, self.bin / "initdb"):
+        if self._account and not reaches(self._account, self.bin / "initdb"):
             self._original = self.bin.parent
             self.bin = self.directory / "pgsql" / "bin"
         if len(str(self.directory)) > SOCKET_DIRECTORY_LENGTH:
@@ -150,7 +150,7 @@ class Instance:
         """Give the directory to the server's account, and to nobody else."""
         self.directory.chmod(0o700)
         if self._account:
-            if not _reaches(self._account, self.directory):
+            if not reaches(self._account, self.directory):
                 raise TidepoolError(
                     f"{self._account.pw_name}, as whom the server runs, cannot reach"
                     f" {self.directory}",
