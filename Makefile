@@ -90,7 +90,7 @@ test-suites: $(STAMPS)/installed ## PostgreSQL's regress and isolation suites un
 	postgres/build debug $(TARBALL)
 	$(BIN)/python postgres/check $(ALGORITHMS)
 
-test-postgres: $(STAMPS)/installed ## PostgreSQL's whole test suite, TAP included, with default settings (an hour)
+test-postgres: $(STAMPS)/installed ## PostgreSQL's whole test suite, TAP included, with default settings (20 minutes)
 	scripts/system-packages postgres postgres-suite
 	postgres/build suite $(TARBALL)
 	$(BIN)/python postgres/suite
