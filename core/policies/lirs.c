@@ -23,7 +23,13 @@
  *	5. The paper fills the LIR set once, at the start.  Here a page also
  *	   enters as LIR whenever the LIR set is short of Llirs: after the pool
  *	   has grown or LIR pages have been forgotten.
- *	6. If no page of Q is usable, the victim is a LIR page.
+ *	6. If no page of Q is usable, since all of them are pinned, the victim is
+ *	   a LIR page.  Its frame is lent to Q: the newcomer has earned no more
+ *	   than any other.  The next page that becomes LIR gives it back, in that
+ *	   none must leave the LIR set for it.  So Q has room for what scans pin
+ *	   while they read ahead, which may be many times 1 % of the frames, and
+ *	   the LIR set stays one.  Lending has a bound, since S shrinks with it,
+ *	   and in a small S no page becomes LIR any more.
  *	7. A page that VACUUM loads, or a correlated reference, is taken for one
  *	   never seen before.
  *	8. When c shrinks, the last LIR pages become HIR until Llirs holds.
@@ -35,8 +41,9 @@
  * counts references; a ghost keeps it.  The bottom is the stamp of LIR's
  * tail; if LIR is empty it is above all stamps.  A page is in S if its stamp
  * is above the bottom.
- *	  c frames: Lhirs = floor(hir * c), at least 2, at most c; Llirs =
- * c - Lhirs, shown as a field; at most floor(ghosts * c) ghosts.
+ *	  c frames: Lhirs = floor(hir * c), at least 2, at most c; Llirs, shown
+ * as a field, = c - Lhirs less the frames lent, of which there are at most
+ * floor((c - Lhirs) / 2), at first none; at most floor(ghosts * c) ghosts.
  *	  settle: while |LIR| > Llirs, LIR's tail goes to Q's head, stamp
  * unchanged; then, while the ghosts' tail is not in S, it is dropped.  (A
  * ghost that is not in S any more but was evicted later than one that is
@@ -44,18 +51,20 @@
  *	  hit: nothing if the page has the clock's value as its stamp.  Else note
  * whether it is in S, raise the clock by 1 and stamp the page.  A LIR page,
  * and a page of Q that was in S, goes to LIR's head; a page of Q that was not,
- * to Q's head.  Settle.
+ * to Q's head.  If a page of Q went to LIR, one frame less is lent, if any.
+ * Settle.
  *	  victim: the first usable page from Q's tail, else from LIR's tail.
- *	  evict: take it off its list.  If it is (still) in S and ghosts > 0, it
- * leaves a ghost; if all slots are in use, the ghosts' tail is dropped for
- * it.  Settle.
+ *	  evict: if it is on LIR, one frame more is lent, up to the most.  Take it
+ * off its list.  If it is (still) in S and ghosts > 0, it leaves a ghost; if
+ * all slots are in use, the ghosts' tail is dropped for it.  Settle.
  *	  admit: raise the clock by 1, stamp the page.  If it has a ghost, note
- * whether that is in S and drop it.  If |LIR| < Llirs, or if the ghost was in
- * S and the reference promotes: to LIR's head.  Else: to Q's head.  Drop
- * ghosts from the tail to their bound; settle.
+ * whether that is in S and drop it.  If the ghost was in S and the reference
+ * promotes: one frame less is lent, if any, and the page goes to LIR's head.
+ * Else, if |LIR| < Llirs: to LIR's head.  Else: to Q's head.  Drop ghosts from
+ * the tail to their bound; settle.
  *	  forget: take it off its list; settle.
  *	  leave: drop ghosts from the tail to their bound; settle.  join: nothing
- * but the bounds.
+ * but the bounds.  Either keeps what is lent, up to the most.
  *	  coldest: Q from the tail, then LIR from the tail.
  *
  * Costs: every hit moves a node, so hits need the pool's lock; a page must
@@ -132,6 +141,7 @@ lirs_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	}
 	else if (in_stack(pool, previous))
 	{
+		tp_lirs_give_back(pool);
 		tp_list_move_head(pool, LIR, frame);
 		settle(pool);
 	}
@@ -162,7 +172,10 @@ lirs_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	if (ghost != TP_NONE)
 	{
 		if (tp_promotes(access) && in_stack(pool, pool->ghosts[ghost].value))
+		{
+			tp_lirs_give_back(pool);
 			low = true;
+		}
 		tp_ghost_remove(pool, ghost);
 	}
 	*stamp_of(pool, frame) = ++state->clock;
@@ -177,6 +190,7 @@ lirs_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	uint64_t	stamp = *stamp_of(pool, frame);
 
 	(void) access;
+	tp_lirs_lend(pool, frame);
 	tp_list_remove(pool, frame);
 	if (in_stack(pool, stamp) && pool->ghosts_per_frame > 0)
 	{
@@ -194,17 +208,46 @@ lirs_forget(const tp_pool *pool, uint32_t frame)
 	settle(pool);
 }
 
+static uint32_t
+lent_most(const lirs_state *state)
+{
+	return state->llirs_most / 2;
+}
+
 void
 tp_lirs_set_bounds(const tp_pool *pool)
 {
 	lirs_state *state = tp_state(pool, lirs_state);
 	uint32_t	c = pool->header->frames;
 	uint32_t	lhirs = (uint32_t) (pool->header->params[PARAM_HIR] * c);
+	uint32_t	lent = state->llirs_most - state->llirs;
 
 	if (lhirs < LHIRS_MIN)
 		lhirs = LHIRS_MIN;
-	state->llirs = lhirs < c ? c - lhirs : 0;
+	state->llirs_most = lhirs < c ? c - lhirs : 0;
+	if (lent > lent_most(state))
+		lent = lent_most(state);
+	state->llirs = state->llirs_most - lent;
 	state->ghost_limit = (uint32_t) (pool->header->params[PARAM_GHOSTS] * c);
+}
+
+void
+tp_lirs_lend(const tp_pool *pool, uint32_t frame)
+{
+	lirs_state *state = tp_state(pool, lirs_state);
+
+	if (pool->nodes[frame].list == LIR &&
+		state->llirs_most - state->llirs < lent_most(state))
+		state->llirs--;
+}
+
+void
+tp_lirs_give_back(const tp_pool *pool)
+{
+	lirs_state *state = tp_state(pool, lirs_state);
+
+	if (state->llirs < state->llirs_most)
+		state->llirs++;
 }
 
 void
@@ -241,6 +284,9 @@ tp_lirs_check_bounds(const tp_pool *pool, tp_report report, void *arg)
 
 	bad += tp_expect(tp_list_of(pool, LIR)->count <= state->llirs,
 					 "more LIR pages than Llirs", 0, report, arg);
+	bad += tp_expect(state->llirs <= state->llirs_most &&
+					 state->llirs_most - state->llirs <= lent_most(state),
+					 "more frames lent than may be", 0, report, arg);
 
 	/* a ghost made by an eviction is trimmed by the admission that follows */
 	bad += tp_expect(pool->header->ghost_count <= state->ghost_limit + pending,

@@ -21,7 +21,8 @@ enum
 typedef struct lirs_state
 {
 	uint64_t	clock;			/* references counted so far */
-	uint32_t	llirs;			/* frames for LIR pages */
+	uint32_t	llirs;			/* frames for LIR pages now */
+	uint32_t	llirs_most;		/* and with none lent to Q */
 	uint32_t	ghost_limit;	/* bound on non-resident pages */
 } lirs_state;
 
@@ -36,8 +37,14 @@ void		tp_lirs_trim_ghosts(const tp_pool *pool, uint32_t limit);
 double		tp_lirs_ghosts(const double *params);
 void		tp_lirs_join(const tp_pool *pool, uint32_t frame);
 
-/* Llirs and the bound on ghosts, from c and the parameters. */
+/* Llirs and the bound on ghosts, from c, the parameters and what is lent. */
 void		tp_lirs_set_bounds(const tp_pool *pool);
+
+/* The page in this frame is about to be evicted: a LIR page's frame is lent. */
+void		tp_lirs_lend(const tp_pool *pool, uint32_t frame);
+
+/* A HIR page becomes LIR, since it has earned it: a lent frame comes back. */
+void		tp_lirs_give_back(const tp_pool *pool);
 
 /* Do they hold?  For check. */
 int			tp_lirs_check_bounds(const tp_pool *pool, tp_report report,

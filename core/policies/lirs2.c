@@ -26,9 +26,9 @@
  *	   to +9.3 %.
  *	4. The paper's second proposal, to switch between LIRS2 and LRU, is not
  *	   made here.
- *	5. If no page of Q is usable, the victim is a LIR page.
- *	6. The rest as deviations 2, 5, 7 and 8 of lirs.c: repeated references,
- *	   filling the LIR set, VACUUM, shrinking.
+ *	5. The rest as deviations 2, 5, 6, 7 and 8 of lirs.c: repeated references,
+ *	   filling the LIR set, lending its frames when all of Q is pinned, VACUUM,
+ *	   shrinking.
  * Alias rcrd: that is what the multiple-buffer-pools proposal for PostgreSQL
  * calls an algorithm it derives from LIRS2.  It differs in kind.  It measures
  * one reuse distance, the last, by counting the entries above the page in one
@@ -46,27 +46,31 @@
  * there was only one, before = last.  A ghost keeps both.  The bottom is the
  * lowest before of all LIR pages; above all stamps if there are none.  A page
  * is due if before > bottom and before < last.
- *	  c frames: Lhirs = floor(hir * c), at least 2, at most c; Llirs =
- * c - Lhirs, shown as a field; at most floor(ghosts * c) ghosts.
+ *	  c frames: Lhirs = floor(hir * c), at least 2, at most c; Llirs, shown
+ * as a field, = c - Lhirs less the frames lent, of which there are at most
+ * floor((c - Lhirs) / 2), at first none; at most floor(ghosts * c) ghosts.
  *	  settle: while |LIR| > Llirs, the LIR page with the lowest before goes to
  * Q's head, stamps unchanged; then, while the last of the ghosts' tail is not
  * above the bottom, that ghost is dropped.
  *	  hit: nothing if the page's last is the clock's value.  Else note whether
  * the page is due, raise the clock by 1, before = last, last = clock.  A LIR
  * page, and a page of Q that was due, goes to LIR's head; a page of Q that was
- * not, to Q's head.  Settle.
+ * not, to Q's head.  If a page of Q went to LIR, one frame less is lent, if
+ * any.  Settle.
  *	  victim: the first usable page from Q's tail, else from LIR's tail.
- *	  evict: take it off its list.  If its last is above the bottom (as it is
- * now) and ghosts > 0, it leaves a ghost; if all slots are in use, the
- * ghosts' tail is dropped for it.  Settle.
+ *	  evict: if it is on LIR, one frame more is lent, up to the most.  Take it
+ * off its list.  If its last is above the bottom (as it is now) and ghosts >
+ * 0, it leaves a ghost; if all slots are in use, the ghosts' tail is dropped
+ * for it.  Settle.
  *	  admit: raise the clock by 1.  If the page has a ghost whose last is
  * above the bottom and the reference promotes: note whether the ghost is due;
  * before = the ghost's last, last = clock.  Else: not due, before = last =
- * clock.  Drop the ghost, if any.  If due, or if |LIR| < Llirs: to LIR's head.
- * Else: to Q's head.  Drop ghosts from the tail to their bound; settle.
+ * clock.  Drop the ghost, if any.  If due: one frame less is lent, if any, and
+ * the page goes to LIR's head.  Else, if |LIR| < Llirs: to LIR's head.  Else:
+ * to Q's head.  Drop ghosts from the tail to their bound; settle.
  *	  forget: take it off its list; settle.
  *	  leave: drop ghosts from the tail to their bound; settle.  join: nothing
- * but the bounds.
+ * but the bounds.  Either keeps what is lent, up to the most.
  *	  coldest: Q from the tail, then LIR from the tail.
  *
  * Costs: as LIRS; a page must be read three times to become LIR.  The heap is
@@ -294,6 +298,7 @@ lirs2_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		hit_lir(pool, frame, previous.last - previous.before);
 	else if (is_due(pool, previous))
 	{
+		tp_lirs_give_back(pool);
 		tp_list_remove(pool, frame);
 		enter_lir(pool, frame);
 		settle(pool);
@@ -318,7 +323,11 @@ lirs2_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		if (tp_promotes(access) && in_stack(pool, remembered.last))
 		{
 			page.before = remembered.last;
-			low = low || is_due(pool, remembered);
+			if (is_due(pool, remembered))
+			{
+				tp_lirs_give_back(pool);
+				low = true;
+			}
 		}
 		tp_ghost_remove(pool, ghost);
 	}
@@ -337,6 +346,7 @@ lirs2_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	history		page = history_of(pool, frame);
 
 	(void) access;
+	tp_lirs_lend(pool, frame);
 	take(pool, frame);
 	if (in_stack(pool, page.last) && pool->ghosts_per_frame > 0)
 	{

@@ -24,6 +24,10 @@
  *	   so what has left the window unevicted is always admitted to probation.
  *	5. Unusable pages are passed over in the choice of the candidate and of the
  *	   page it is compared with.
+ *	6. Frames that are free, but not to be had, count as the window's: others
+ *	   are filling them with pages that will enter it.  Otherwise a few misses
+ *	   at a time would keep a small window short of its bound, and pages would
+ *	   enter the main space uncompared.
  *
  * DEFINITION.  Lists, most recently used at the head:
  *	  "window"; "probation" and "protected", the two segments of main.
@@ -35,8 +39,8 @@
  *	    the tail of protected to the head of probation.  From protected: to
  *	    its head.
  *	  victim: candidate = first usable page from the tail of window, but only
- *	    if |window| >= max_window; rival = first usable from the tail of
- *	    probation.
+ *	    if |window| + free frames >= max_window; rival = first usable from
+ *	    the tail of probation.
  *	    Both: the rival if estimate(candidate) > estimate(rival), else the
  *	    candidate.  One: that.  None: the first usable from the tail of
  *	    protected; if none, of window.
@@ -48,9 +52,9 @@
  *	  leave: the same; then while |window| > max_window its tail to the head
  *	    of probation; then while |protected| > max_protected its tail to the
  *	    head of probation.
- *	  coldest: window, probation, protected, each from its tail, if |window| >=
- *	    max_window and the estimate for its tail is at most that for the tail
- *	    of probation; probation, window, protected otherwise.
+ *	  coldest: window, probation, protected, each from its tail, if |window| +
+ *	    free frames >= max_window and the estimate for its tail is at most
+ *	    that for the tail of probation; probation, window, protected otherwise.
  *
  * Costs: every hit moves a node and touches a second cache line, so hits need
  * the pool's lock; what is new and will be needed often has to be referenced
@@ -102,6 +106,14 @@ wins(const tp_pool *pool, uint32_t candidate, uint32_t rival)
 	return frequency_of(pool, candidate) > frequency_of(pool, rival);
 }
 
+/* Pages that are about to enter it included. */
+static bool
+window_is_full(const tp_pool *pool)
+{
+	return tp_list_of(pool, WINDOW)->count + tp_list_of(pool, TP_FREE)->count >=
+		tp_state(pool, w_tinylfu_state)->max_window;
+}
+
 static void
 bound_list(const tp_pool *pool, unsigned list, uint32_t limit)
 {
@@ -140,8 +152,7 @@ w_tinylfu_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 
 	(void) incoming;
 	(void) access;
-	if (tp_list_of(pool, WINDOW)->count >=
-		tp_state(pool, w_tinylfu_state)->max_window)
+	if (window_is_full(pool))
 		candidate = tp_list_usable_tail(pool, WINDOW, usable, arg);
 
 	if (candidate !=TP_NONE)
@@ -219,9 +230,7 @@ w_tinylfu_coldest(const tp_pool *pool, tp_cursor *cursor)
 	uint32_t candidate = tp_list_of(pool, WINDOW)->tail;
 	uint32_t	rival = tp_list_of(pool, PROBATION)->tail;
 	bool		window_first = candidate !=TP_NONE && rival != TP_NONE &&
-		tp_list_of(pool, WINDOW)->count >=
-		tp_state(pool, w_tinylfu_state)->max_window &&
-		!wins(pool, candidate, rival);
+		window_is_full(pool) && !wins(pool, candidate, rival);
 
 	return tp_coldest_lists(pool, cursor,
 							window_first ? recent_first : main_first, 3);

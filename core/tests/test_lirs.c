@@ -168,13 +168,58 @@ unusable_frames_are_passed_over(void **unused)
 
 /* The evicted LIR page was the bottom of S; the newcomer takes its place. */
 static void
-unusable_q_costs_a_lir_page(void **unused)
+unusable_q_borrows_a_frame(void **unused)
 {
 	(void) unused;
 	expect_state("lirs", NULL, 5, "1 2 3 4 5 !4 !5 6",
-				 "LIR: 6 3 2 | Q: 5 4 | HIR: | Llirs=3");
+				 "LIR: 3 2 | Q: 6 5 4 | HIR: | Llirs=2");
 	expect_state("lirs", NULL, 5, "1 2 3 4 5 !4 !5 !1 6",
-				 "LIR: 6 3 1 | Q: 5 4 | HIR: 2 | Llirs=3");
+				 "LIR: 3 1 | Q: 6 5 4 | HIR: 2 | Llirs=2");
+}
+
+static void
+a_borrowed_frame_goes_back_to_a_page_that_becomes_lir(void **unused)
+{
+	fixture    *f = fixture_new("lirs", NULL, 5);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 5 !4 !5 6 5");
+	fixture_expect(f, "LIR: 5 3 2 | Q: 6 4 | HIR: | Llirs=3");
+	fixture_run(f, "?4 4");
+	fixture_expect(f, "LIR: 4 5 3 | Q: 2 6 | HIR: | Llirs=3");
+	fixture_free(f);
+
+	f = fixture_new("lirs", NULL, 5);
+	fixture_run(f, "1 2 3 4 5 !4 !5 6 ?4 ?5 7");
+	fixture_expect(f, "LIR: 3 2 | Q: 7 6 5 | HIR: 4 | Llirs=2");
+	fixture_run(f, "4");
+	fixture_expect(f, "LIR: 4 3 2 | Q: 7 6 | HIR: 5 | Llirs=3");
+	fixture_free(f);
+}
+
+/* One of three at most: then a newcomer is LIR. */
+static void
+lending_has_a_bound(void **unused)
+{
+	fixture    *f = fixture_new("lirs", NULL, 5);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 5 !4 !5 6 !6 7");
+	fixture_expect(f, "LIR: 7 3 | Q: 6 5 4 | HIR: | Llirs=2");
+	fixture_free(f);
+}
+
+static void
+what_is_lent_stays_so_when_frames_leave_and_join(void **unused)
+{
+	fixture    *f = fixture_new("lirs", NULL, 5);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 5 !4 !5 6 ?4 ?5 /");
+	fixture_expect(f, "LIR: 3 | Q: 2 6 5 | HIR: 4 | Llirs=1");
+	fixture_run(f, "+ 7 8");
+	fixture_expect(f, "LIR: 7 3 | Q: 8 2 6 | HIR: 5 4 | Llirs=2");
+	fixture_free(f);
 }
 
 static void
@@ -306,7 +351,10 @@ main(void)
 		cmocka_unit_test(without_ghosts_misses_stay_hir),
 		cmocka_unit_test(full_slots_make_room),
 		cmocka_unit_test(unusable_frames_are_passed_over),
-		cmocka_unit_test(unusable_q_costs_a_lir_page),
+		cmocka_unit_test(unusable_q_borrows_a_frame),
+		cmocka_unit_test(a_borrowed_frame_goes_back_to_a_page_that_becomes_lir),
+		cmocka_unit_test(lending_has_a_bound),
+		cmocka_unit_test(what_is_lent_stays_so_when_frames_leave_and_join),
 		cmocka_unit_test(nothing_usable_is_refused),
 		cmocka_unit_test(ghost_out_of_turn_counts_by_its_stamp),
 		cmocka_unit_test(forget_leaves_no_ghost),

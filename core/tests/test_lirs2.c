@@ -207,13 +207,33 @@ unusable_frames_are_passed_over(void **unused)
 
 /* Of the LIR pages the least recently used goes: 2, in S above 1 by (1, 4). */
 static void
-unusable_q_costs_a_lir_page(void **unused)
+unusable_q_borrows_a_frame(void **unused)
 {
 	(void) unused;
 	expect_state("lirs2", NULL, 5, "1 2 3 4 5 !4 !5 6",
-				 "LIR: 6 3 2 | Q: 5 4 | HIR: | Llirs=3");
+				 "LIR: 3 2 | Q: 6 5 4 | HIR: | Llirs=2");
 	expect_state("lirs2", NULL, 5, "1 2 3 1 4 5 !4 !5 6",
-				 "LIR: 6 1 3 | Q: 5 4 | HIR: 2 | Llirs=3");
+				 "LIR: 1 3 | Q: 6 5 4 | HIR: 2 | Llirs=2");
+}
+
+static void
+a_borrowed_frame_goes_back_to_a_page_that_becomes_lir(void **unused)
+{
+	fixture    *f = fixture_new("lirs2", NULL, 5);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 5 !4 !5 6 5 4");
+	fixture_expect(f, "LIR: 3 2 | Q: 4 5 6 | HIR: | Llirs=2");
+	fixture_run(f, "5");
+	fixture_expect(f, "LIR: 5 3 2 | Q: 4 6 | HIR: | Llirs=3");
+	fixture_free(f);
+
+	f = fixture_new("lirs2", NULL, 5);
+	fixture_run(f, "1 2 3 4 5 !4 !5 6 4 ?4 ?5 7 8 9");
+	fixture_expect(f, "LIR: 3 2 | Q: 9 8 7 | HIR: 4 6 5 | Llirs=2");
+	fixture_run(f, "4");
+	fixture_expect(f, "LIR: 4 3 2 | Q: 9 8 | HIR: 7 6 5 | Llirs=3");
+	fixture_free(f);
 }
 
 static void
@@ -355,7 +375,8 @@ main(void)
 		cmocka_unit_test(ghosts_are_bounded),
 		cmocka_unit_test(full_slots_make_room),
 		cmocka_unit_test(unusable_frames_are_passed_over),
-		cmocka_unit_test(unusable_q_costs_a_lir_page),
+		cmocka_unit_test(unusable_q_borrows_a_frame),
+		cmocka_unit_test(a_borrowed_frame_goes_back_to_a_page_that_becomes_lir),
 		cmocka_unit_test(nothing_usable_is_refused),
 		cmocka_unit_test(ghost_out_of_turn_counts_by_its_stamp),
 		cmocka_unit_test(forget_leaves_room_in_the_lir_set),

@@ -146,6 +146,26 @@ main_gives_while_the_window_is_not_full(void **unused)
 				 "max_window=2 | max_protected=1 | additions=6");
 }
 
+/* While 4 leaves for another page, 5 must stand the comparison with 1. */
+static void
+pages_that_are_about_to_come_in_fill_the_window(void **unused)
+{
+	fixture    *f = fixture_new("w_tinylfu", "window=0.4", 5);
+	tp_access	access = {0};
+	uint32_t	frame = 0;
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 5");
+	while (f->pool.nodes[frame].block != 4)
+		frame++;
+	tp_evict(&f->pool, frame, &access);
+	f->pinned[frame] = true;
+	fixture_run(f, "6");
+	fixture_expect(f, "window: 6 | probation: 3 2 1 | protected: | "
+				   "max_window=2 | max_protected=2 | additions=6");
+	fixture_free(f);
+}
+
 static void
 candidate_goes_if_probation_is_empty(void **unused)
 {
@@ -218,7 +238,9 @@ coldest_names_the_next_victims(void **unused)
 	fixture_run(f, "1");
 	fixture_expect_coldest(f, "1");
 	fixture_run(f, "2 3 -3");
-	fixture_expect_coldest(f, "1 2");
+	fixture_expect_coldest(f, "2 1");
+	fixture_run(f, "4 5 6 /");
+	fixture_expect_coldest(f, "1 2 4 6");
 	fixture_free(f);
 }
 
@@ -403,6 +425,7 @@ main(void)
 		cmocka_unit_test(unusable_rivals_are_passed_over),
 		cmocka_unit_test(protected_page_is_the_last_resort),
 		cmocka_unit_test(main_gives_while_the_window_is_not_full),
+		cmocka_unit_test(pages_that_are_about_to_come_in_fill_the_window),
 		cmocka_unit_test(candidate_goes_if_probation_is_empty),
 		cmocka_unit_test(smallest_pools),
 		cmocka_unit_test(forget_leaves_any_list),

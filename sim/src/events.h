@@ -16,7 +16,8 @@ enum
 	EVENT_SCAN_ADVANCE,
 	EVENT_SCAN_END,
 	EVENT_FORGET,
-	EVENT_PINNED
+	EVENT_PINNED,
+	EVENT_UNPINNED
 };
 
 /* Flags of events that are the core's. */

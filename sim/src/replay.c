@@ -106,6 +106,7 @@ tps_replay_resize(tps_replay *replay, uint32_t frames, uint64_t now)
 		{
 			replay->tally.totals.write_backs += replay->dirty[frame];
 			replay->dirty[frame] = 0;
+			pinned_remove(&replay->pinned, frame);
 		}
 }
 
@@ -198,6 +199,7 @@ load(tps_replay *replay, uint64_t page, const tp_access *access)
 	if (!tp_is_free(&cache->pool, frame))
 	{
 		write_back(replay, frame);
+		pinned_remove(&replay->pinned, frame);
 		cache_evict(cache, frame, access);
 	}
 	cache_admit(cache, frame, page, access);
@@ -211,6 +213,7 @@ forget_frame(tps_replay *replay, uint32_t frame)
 {
 	tps_cache_forget(replay->cache, frame);
 	replay->dirty[frame] = 0;
+	pinned_remove(&replay->pinned, frame);
 	replay->tally.totals.forgotten++;
 }
 
@@ -245,19 +248,22 @@ forget(tps_replay *replay, uint64_t first, uint32_t count)
 			}
 }
 
-/* ---- pages are pinned ---- */
+/* ---- pages are pinned, and not any more ---- */
 
-/* False when memory ran out. */
+/* Pages that are not resident are ignored.  False when memory ran out. */
 static bool
-pin(tps_replay *replay, const tps_events *events, size_t i)
+pin_event(tps_replay *replay, const tps_events *events, size_t i)
 {
 	tps_cache  *cache = replay->cache;
 	uint32_t	frame = cache == NULL ? TP_NONE :
 		pagetable_find(&cache->table, events->page[i]);
 
-	return frame == TP_NONE ||
-		pinned_add(&replay->pinned, cache->capacity, frame,
-				   events->backend == NULL ? 0 : events->backend[i]);
+	if (frame == TP_NONE)
+		return true;
+	if (event_kind(events, i) == EVENT_PINNED)
+		return pinned_add(&replay->pinned, cache->capacity, frame);
+	pinned_remove(&replay->pinned, frame);
+	return true;
 }
 
 /* ---- scans begin, advance, end ---- */
@@ -358,8 +364,6 @@ run_policy(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 			misses++;
 			load(replay, page, &access);
 		}
-		if (!plain && replay->pinned.count > 0)
-			pinned_release(&replay->pinned, access.backend);
 		if (detail && !tally_detail(&replay->tally, page, frame == TP_NONE))
 			*ok = false;
 	}
@@ -443,11 +447,22 @@ tps_replay_feed(tps_replay *replay, const tps_events *events)
 		}
 		if (i < events->n)
 		{
-			if (event_kind(events, i) == EVENT_FORGET)
-				forget(replay, events->page[i],
-					   events->count == NULL ? 0 : events->count[i]);
-			else if (event_kind(events, i) == EVENT_PINNED ?
-					 !pin(replay, events, i) : !scan_event(replay, events, i))
+			bool		ok = true;
+
+			switch (event_kind(events, i))
+			{
+				case EVENT_FORGET:
+					forget(replay, events->page[i],
+						   events->count == NULL ? 0 : events->count[i]);
+					break;
+				case EVENT_PINNED:
+				case EVENT_UNPINNED:
+					ok = pin_event(replay, events, i);
+					break;
+				default:
+					ok = scan_event(replay, events, i);
+			}
+			if (!ok)
 				return false;
 			i++;
 		}

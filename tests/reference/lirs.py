@@ -25,11 +25,17 @@ class LIRS(Model):
         # a page out of S at once, out of here only when it comes to the tail.
         self.ghosts: list[int] = []
         self.previous: int | None = None  # page of the previous reference
+        self.lent = 0  # frames of LIR pages that were evicted for want of anything else
+
+    @property
+    def lir_share(self) -> int:
+        """What Lhirs leaves of the frames."""
+        return self.c - min(max(int(self.params["hir"] * self.c), 2), self.c)
 
     @property
     def lir_size(self) -> int:
-        """Llirs: what Lhirs leaves of the frames."""
-        return self.c - min(max(int(self.params["hir"] * self.c), 2), self.c)
+        """Llirs."""
+        return self.lir_share - self.lent
 
     @property
     def most_ghosts(self) -> int:
@@ -79,10 +85,17 @@ class LIRS(Model):
         if page not in self.lir:
             self.queue.remove(page)
             if due:
+                self.give_back()
                 self.lir.add(page)
             else:
                 self.queue.insert(0, page)
         self.settle()
+
+    def give_back(self) -> None:
+        self.lent = max(self.lent - 1, 0)
+
+    def lend(self, frames: int) -> None:
+        self.lent = min(self.lent + frames, self.lir_share // 2)
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
         return next((frame for frame in self.coldest() if frame not in unusable), None)
@@ -97,6 +110,8 @@ class LIRS(Model):
 
     def on_evict(self, frame: int, flags: int) -> None:
         page = self.page[frame]
+        if page in self.lir:
+            self.lend(1)
         self.take_out(page)
         if self.ghosts_per_frame == 0:
             self.remove_all(page)
@@ -114,6 +129,8 @@ class LIRS(Model):
         self.push(page)
         if page in self.ghosts:
             self.ghosts.remove(page)
+        if due:
+            self.give_back()
         if due or len(self.lir) < self.lir_size:
             self.lir.add(page)
         else:
@@ -128,6 +145,7 @@ class LIRS(Model):
         self.settle()
 
     def on_leave(self, frame: int, slot: int) -> None:
+        self.lend(0)
         self.trim_ghosts(self.most_ghosts)
         self.settle()
 

@@ -94,6 +94,11 @@ class WTinyLFU(Model):
     def max_protected(self) -> int:
         return floor(self.params["protected"] * self.main)
 
+    @property
+    def window_is_full(self) -> bool:
+        """With the pages that are about to come in, if free frames are not to be had."""
+        return len(self.window) + len(self.free) >= self.max_window
+
     def estimate(self, frame: int) -> int:
         return self.sketch.estimate(self.page[frame])
 
@@ -130,7 +135,7 @@ class WTinyLFU(Model):
             return usable[-1] if usable else None
 
         candidate = None
-        if len(self.window) >= self.max_window:
+        if self.window_is_full:
             candidate = usable_tail(self.window)
         rival = usable_tail(self.probation)
         if candidate is not None and rival is not None:
@@ -156,9 +161,9 @@ class WTinyLFU(Model):
     def window_goes_first(self) -> bool:
         if not self.window or not self.probation:
             return True  # or false: it is all the same
-        return len(self.window) >= self.max_window and self.estimate(
-            self.window[-1]
-        ) <= self.estimate(self.probation[-1])
+        return self.window_is_full and self.estimate(self.window[-1]) <= self.estimate(
+            self.probation[-1]
+        )
 
     def coldest(self) -> list[int]:
         if self.window_goes_first():

@@ -20,8 +20,12 @@ def misses(events: list[Event], policy: str = "lru", frames: int = 2, **options:
     return run(EventTrace(events), policy, frames, **options).misses
 
 
-def pinned(page: int, backend: int = 0) -> Event:
-    return Event(page, Kind.PINNED, backend=backend)
+def pinned(page: int) -> Event:
+    return Event(page, Kind.PINNED)
+
+
+def unpinned(page: int) -> Event:
+    return Event(page, Kind.UNPINNED)
 
 
 # ---- pins ----
@@ -32,13 +36,22 @@ def test_a_pinned_page_is_passed_over() -> None:
     assert misses([Event(1), Event(2), pinned(1), Event(3), Event(1)]) == 3
 
 
-def test_it_is_pinned_until_the_backend_has_made_its_reference() -> None:
-    events = [Event(1), Event(2), pinned(1, backend=7), Event(3), Event(4), Event(1)]
+def test_it_is_pinned_until_the_trace_says_otherwise() -> None:
+    events = [Event(1), Event(2), pinned(1), pinned(1), Event(3), Event(4), Event(1)]
     assert misses(events) == 4  # 3 and 4 take turns in the other frame
-    events[3] = Event(3, backend=7)
+    events.insert(4, unpinned(1))
     assert misses(events) == 5
-    events[3:4] = [Event(2, backend=7), Event(3)]  # a hit will do
+
+
+def test_a_page_that_comes_back_is_not_pinned() -> None:
+    forget = Event(1, Kind.FORGET, count=1)
+    events = [Event(1), Event(2), pinned(1), forget, Event(1), Event(2), Event(3), Event(1)]
     assert misses(events) == 5
+    del events[3]
+    assert misses(events) == 3
+    events = [Event(1), Event(2), pinned(1), pinned(2), Event(3)]  # 1 goes nevertheless
+    events += [unpinned(2), Event(1), Event(3), Event(2), Event(1)]
+    assert misses(events) == 6
 
 
 def test_if_all_are_pinned_one_goes_nevertheless() -> None:
@@ -61,7 +74,7 @@ def test_every_policy_lives_with_pins(
 ) -> None:
     events = [event._replace(time=None) for event in trace.events]
     for at, page in pins:
-        events.insert(at, pinned(page, backend=at % 3))
+        events.insert(at, unpinned(page) if at % 3 == 0 else pinned(page))
     result = run(EventTrace(events), policy, 4)
     assert result.requests == sum(event.is_reference for event in events)
 

@@ -54,7 +54,7 @@ def test_info(folder: Path) -> None:
         """\
 everything.parquet
   format           native
-  events           8 (2 read, 1 write, 1 scan_begin, 1 scan_advance, 1 scan_end, 1 forget, 1 pinned)
+  events           9 (2 read, 1 write, 1 scan_begin, 1 scan_advance, 1 scan_end, 1 forget, 1 pinned, 1 unpinned)
   pages            3 (24 kB)
   referenced once  3 (100.0% of the pages)
   time             2562047788:00:55
@@ -121,7 +121,7 @@ def test_convert_tells_what_is_lost(folder: Path) -> None:
     assert (result.returncode, result.stdout) == (0, "")
     assert result.stderr == (
         "tidepool: warning: out.txt: the text format does not hold "
-        "5 scan, forget and pinned events, that 1 references are writes, backends, flags, "
+        "6 scan, forget and pin events, that 1 references are writes, backends, flags, "
         "scan ids, times, relation names\n"
     )
 

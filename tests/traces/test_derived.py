@@ -139,6 +139,7 @@ def test_info_of_everything() -> None:
         "scan_end": 1,
         "forget": 1,
         "pinned": 1,
+        "unpinned": 1,
     }
     assert (found.references, found.pages, found.one_touch) == (3, 3, 3)
     assert found.bytes == 3 * 8192

@@ -42,8 +42,8 @@ def test_what_others_see(tmp_path: Path) -> None:
     ]
     assert table.column("relation").to_pylist()[:3] == [5, 5, 6]
     assert table.column("block").to_pylist()[:3] == [7, 8, 0]
-    assert table.column("fork").to_pylist() == [0, 0, 0, 0, 0, 2, 0, 3]
-    bitmaps = [None, None, b"\x05\x80", None, b"", None, None, None]
+    assert table.column("fork").to_pylist() == [0, 0, 0, 0, 0, 2, 0, 0, 3]
+    bitmaps = [None, None, b"\x05\x80", None, b"", None, None, None, None]
     assert table.column("bitmap").to_pylist() == bitmaps
     metadata = pq.ParquetFile(tmp_path / "t.parquet").metadata
     assert metadata.metadata[b"tidepool.version"] == b"1"
@@ -88,7 +88,7 @@ def test_other_types_and_columns(tmp_path: Path) -> None:
         ),
         ({"page": [1]}, VERSION, 'the trace has no column "block"'),
         ({"block": pa.array([], pa.uint32())}, VERSION, "the trace is empty"),
-        ({"block": [1], "kind": [7]}, VERSION, "row 0: kind 7 is above 6"),
+        ({"block": [1], "kind": [8]}, VERSION, "row 0: kind 8 is above 7"),
         (
             {"block": [1, 1], "relation": [0, 2**30]},
             VERSION,

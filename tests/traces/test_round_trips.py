@@ -48,7 +48,7 @@ def test_everything(tmp_path: Path, format: str) -> None:
     if format == "native":
         assert written.lost == ()
         assert again.relations == trace.relations
-        assert again.length == 8
+        assert again.length == 9
     else:
         assert written.lost == ("relation names",)
 
@@ -107,7 +107,7 @@ def test_what_gets_lost(tmp_path: Path) -> None:
     written = write_trace(everything(), tmp_path / "t.txt")
     assert written.events == 3
     assert written.lost == (
-        "5 scan, forget and pinned events",
+        "6 scan, forget and pin events",
         "that 1 references are writes",
         "backends",
         "flags",

@@ -112,6 +112,6 @@ def references(chunk: Chunk) -> NDArray[np.bool_]:
 
 
 def of_one_page(chunk: Chunk) -> NDArray[np.bool_]:
-    """Return which rows tell something of a single page: references, and that it was pinned."""
+    """Return which rows tell something of a single page: references, and whether it is pinned."""
     rows = references(chunk)
-    return rows if chunk.kind is None else rows | (chunk.kind == Kind.PINNED)
+    return rows if chunk.kind is None else rows | np.isin(chunk.kind, (Kind.PINNED, Kind.UNPINNED))

@@ -33,8 +33,8 @@ class Kind(IntEnum):
     that it is over.
     FORGET says that ``count`` pages from ``page`` on ceased to exist (0: all
     from ``page`` to the end of the relation's fork).
-    PINNED says that the page could not be evicted for the backend's next
-    reference: somebody used it when a victim was looked for.
+    PINNED says that the page cannot be evicted from now on, since somebody
+    uses it, and UNPINNED that it can again.
     """
 
     READ = 0
@@ -44,6 +44,7 @@ class Kind(IntEnum):
     SCAN_END = 4
     FORGET = 5
     PINNED = 6
+    UNPINNED = 7
 
 
 class Flag(IntFlag):

@@ -43,7 +43,7 @@ RECORD = np.dtype(
     ]
 )
 END = 255  # the kind of the record that no record follows
-KINDS = (Kind.READ, Kind.WRITE, Kind.FORGET, Kind.PINNED)
+KINDS = (Kind.READ, Kind.WRITE, Kind.FORGET, Kind.PINNED, Kind.UNPINNED)
 
 Records = NDArray[np.void]
 

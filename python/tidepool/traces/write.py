@@ -117,7 +117,7 @@ class _Account:
     def lost(self) -> tuple[str, ...]:
         lost = []
         if self.events:
-            lost.append(f"{self.events} scan, forget and pinned events")
+            lost.append(f"{self.events} scan, forget and pin events")
         if self.writes:
             lost.append(f"that {self.writes} references are writes")
         lost += sorted(self.columns)

@@ -22,7 +22,8 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_READ			0
 #define RECORD_WRITE		1	/* a new block */
 #define RECORD_FORGET		5	/* this block and those after it are gone */
-#define RECORD_PINNED		6	/* could not be evicted for what comes next */
+#define RECORD_PINNED		6	/* cannot be evicted from now on */
+#define RECORD_UNPINNED		7	/* can be evicted again */
 #define RECORD_END			255 /* in files only: what follows is no record */
 
 /* A flag of references beside the core's, as in the trace format. */
@@ -69,6 +70,9 @@ extern PGDLLIMPORT BufferRings BufferPoolRings;
 
 extern PGDLLIMPORT volatile uint32 *BufferPoolRecordingFlag;
 
+/* [buf_id]: the page in the buffer was pinned when a search last met it */
+extern PGDLLIMPORT bool *BufferPoolMetPinned;
+
 /* Is a recording under way?  May lag behind for an instant. */
 static inline bool
 BufferPoolRecording(void)
@@ -84,7 +88,8 @@ extern void BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
 									  uint32 flags);
 extern void BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 								   BlockNumber first);
-extern void BufferPoolRecordPinned(BufferDesc *buf);
+extern void BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state);
+extern void BufferPoolRecordLeaves(BufferDesc *buf);
 extern uint64 BufferPoolRecorderTime(void);
 extern void BufferPoolStartRecording(uint64 threshold, int recorder);
 extern void BufferPoolStopRecording(void);

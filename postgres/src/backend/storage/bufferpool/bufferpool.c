@@ -166,11 +166,16 @@ is_usable(void *arg, uint32 buf_id)
 {
 	BufferDesc *buf = GetBufferDescriptor(buf_id);
 	uint32		buf_state = pg_atomic_read_u32(&buf->state);
+	bool		pinned = BUF_STATE_GET_REFCOUNT(buf_state) != 0;
 
-	if (BUF_STATE_GET_REFCOUNT(buf_state) != 0 && BufferPoolRecording())
-		BufferPoolRecordPinned(buf);
-	return BUF_STATE_GET_REFCOUNT(buf_state) == 0 &&
-		(buf_state & ((Usable *) arg)->unwanted) == 0;
+	if (BufferPoolRecording() && BufferPoolMetPinned[buf_id] != pinned)
+	{
+		buf_state = LockBufHdr(buf);
+		BufferPoolRecordMet(buf, buf_state);
+		UnlockBufHdr(buf, buf_state);
+		pinned = BUF_STATE_GET_REFCOUNT(buf_state) != 0;
+	}
+	return !pinned && (buf_state & ((Usable *) arg)->unwanted) == 0;
 }
 
 /*

@@ -44,6 +44,8 @@ int			bufferpool_trace_buffers;
 
 BufferRings BufferPoolRings;
 
+bool	   *BufferPoolMetPinned;
+
 /* Where there are no rings. */
 static uint32 never;
 
@@ -85,7 +87,8 @@ BufferPoolRecorderShmemSize(void)
 {
 	Size		size = add_size(sizeof(RecorderShared), rings_size());
 
-	return add_size(add_size(size, records_size()), 3 * PG_CACHE_LINE_SIZE);
+	size = add_size(size, mul_size(NBuffers, sizeof(bool)));
+	return add_size(add_size(size, records_size()), 4 * PG_CACHE_LINE_SIZE);
 }
 
 void
@@ -111,7 +114,10 @@ BufferPoolRecorderShmemInit(void)
 		MemSet(shared, 0, sizeof(RecorderShared));
 	if (all->capacity == 0)
 		return;
-	/* left as it is, so that it occupies nothing until it is used */
+	/* left as they are, so that they occupy nothing until they are used */
+	BufferPoolMetPinned = ShmemInitStruct("Buffer Pool Recorder Pins",
+										  mul_size(NBuffers, sizeof(bool)),
+										  &found);
 	all->records = ShmemInitStruct("Buffer Pool Recorder Events",
 								   records_size(), &found);
 	BufferPoolRecordingFlag = &shared->recording;
@@ -152,28 +158,25 @@ in_sample(const BufferTag *tag)
 }
 
 /*
- * Put an event into this process's ring, unless that is full.  Wakes the
- * recorder when the ring becomes half full: it looks often enough otherwise.
+ * Put an event into this process's ring, and return whether there was room.
  */
-static void
+static bool
 put(const BufferTag *tag, uint8 kind, uint32 flags)
 {
 	BufferRings *all = &BufferPoolRings;
 	BufferRing *ring;
 	BufferRecord *record;
 	uint64		head;
-	uint64		waiting;
 
 	if (my_ring < 0)
-		return;
+		return false;
 	ring = &all->rings[my_ring];
 	head = pg_atomic_read_u64(&ring->head);
-	waiting = head - pg_atomic_read_u64(&ring->tail);
-	if (waiting >= all->capacity)
+	if (head - pg_atomic_read_u64(&ring->tail) >= all->capacity)
 	{
 		pg_atomic_write_u64(&ring->dropped,
 							pg_atomic_read_u64(&ring->dropped) + 1);
-		return;
+		return false;
 	}
 	pg_memory_barrier();		/* the place is free before it is written to */
 	record = &all->records[(Size) my_ring * all->capacity +
@@ -189,7 +192,20 @@ put(const BufferTag *tag, uint8 kind, uint32 flags)
 	record->kind = kind;
 	pg_write_barrier();			/* the event is whole before it can be seen */
 	pg_atomic_write_u64(&ring->head, head + 1);
-	if (waiting == all->capacity / 2)
+	return true;
+}
+
+/* Wake the recorder if the ring is half full: it looks often enough otherwise. */
+static inline void
+wake_recorder(void)
+{
+	BufferRing *ring;
+
+	if (my_ring < 0)
+		return;
+	ring = &BufferPoolRings.rings[my_ring];
+	if (pg_atomic_read_u64(&ring->head) - pg_atomic_read_u64(&ring->tail) >=
+		BufferPoolRings.capacity / 2)
 		SetLatch(&GetPGProcByNumber(shared->recorder)->procLatch);
 }
 
@@ -200,8 +216,10 @@ put(const BufferTag *tag, uint8 kind, uint32 flags)
 void
 BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags)
 {
-	if (in_sample(tag))
-		put(tag, kind, flags);
+	if (!in_sample(tag))
+		return;
+	(void) put(tag, kind, flags);
+	wake_recorder();
 }
 
 /* The blocks of this fork from first on are about to cease to exist. */
@@ -214,22 +232,48 @@ BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 	if (!BufferPoolRecording())
 		return;
 	InitBufferTag(&tag, &locator, fork, first);
-	put(&tag, RECORD_FORGET, 0);
+	(void) put(&tag, RECORD_FORGET, 0);
+	wake_recorder();
 }
 
 /*
- * The search for a victim passes over this buffer, which is pinned.  Takes the
- * header's spinlock, since whoever has it pinned may be evicting its page.
+ * Record that the page in this buffer is pinned, or no longer, if that has
+ * changed.  What there is no room for is tried again when the buffer is met
+ * again.
+ */
+static void
+record_pins(BufferDesc *buf, bool pinned)
+{
+	if (BufferPoolMetPinned[buf->buf_id] != pinned &&
+		(!in_sample(&buf->tag) ||
+		 put(&buf->tag, pinned ? RECORD_PINNED : RECORD_UNPINNED, 0)))
+		BufferPoolMetPinned[buf->buf_id] = pinned;
+}
+
+/*
+ * A search for a victim meets this buffer.  Whether its page can be evicted is
+ * recorded when it has changed since the last search that met it: a page may
+ * stay pinned while many searches pass over it.
+ *
+ * The caller holds the header's spinlock, so that changes of one page come
+ * into the rings, whosever they are, in their order.
  */
 void
-BufferPoolRecordPinned(BufferDesc *buf)
+BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state)
 {
-	uint32		buf_state = LockBufHdr(buf);
-	BufferTag	tag = buf->tag;
+	if (buf_state & BM_TAG_VALID)
+		record_pins(buf, BUF_STATE_GET_REFCOUNT(buf_state) != 0);
+}
 
-	UnlockBufHdr(buf, buf_state);
-	if ((buf_state & BM_TAG_VALID) && in_sample(&tag))
-		put(&tag, RECORD_PINNED, 0);
+/*
+ * The page in this buffer is about to leave it, though no search may have met
+ * it without pins.  The caller holds the header's spinlock.
+ */
+void
+BufferPoolRecordLeaves(BufferDesc *buf)
+{
+	if (BufferPoolRecording())
+		record_pins(buf, false);
 }
 
 /* ---- for the recorder ---- */
@@ -262,6 +306,7 @@ BufferPoolStartRecording(uint64 threshold, int recorder)
 	shared->threshold = threshold;
 	shared->recorder = recorder;
 	shared->dropped_before = dropped_ever();
+	memset(BufferPoolMetPinned, 0, NBuffers * sizeof(bool));
 	pg_memory_barrier();
 	shared->recording = 1;
 }

@@ -71,6 +71,7 @@ drop_page(BufferDesc *buf)
 		UnlockBufHdr(buf, buf_state);
 		return false;
 	}
+	BufferPoolRecordLeaves(buf);
 	ClearBufferTag(&buf->tag);
 	UnlockBufHdr(buf, buf_state & ~(BUF_FLAG_MASK | BUF_USAGECOUNT_MASK));
 	if (has_page)
