@@ -84,6 +84,32 @@ def test_pages_that_cease_to_exist(make: Make) -> None:
     assert (forgotten >> 34 == dropped.pop()).sum() == 4  # forks
 
 
+@pytest.mark.parametrize("algorithm", ["clock", "lru"])
+def test_pages_that_searches_for_a_victim_meet_pinned(make: Make, algorithm: str) -> None:
+    server = make(algorithm)
+    fill(server)
+    lookups = [f"SELECT count(pad) FROM t WHERE id = {id_}" for id_ in range(2, PAGES + 1)]
+    server.query(
+        "SET enable_bitmapscan = off",
+        start(server),
+        "BEGIN",
+        "DECLARE c CURSOR FOR SELECT pad FROM t WHERE id = 1",
+        "FETCH c",  # its index page and its page stay pinned
+        *lookups * 2,
+        "COMMIT",
+        *lookups,
+        STOP,
+    )
+    trace = open_trace(path_of(server))
+    number = next(n for n, name in trace.relations.items() if name == "t")
+    chunk = whole(trace)
+    kind = column(chunk, "kind", 0)
+    of_page = kind[chunk.page == number << 34].tolist()
+    assert of_page == [Kind.READ, Kind.PINNED, Kind.UNPINNED]  # of hundreds that met it
+    pinned = set(chunk.page[kind == Kind.PINNED].tolist())
+    assert pinned == set(chunk.page[kind == Kind.UNPINNED].tolist())
+
+
 def test_sample_is_by_page(make: Make) -> None:
     server = make("lru", shared_buffers="16MB")
     fill(server)

@@ -54,7 +54,8 @@ def test_info(folder: Path) -> None:
         """\
 everything.parquet
   format           native
-  events           9 (2 read, 1 write, 1 scan_begin, 1 scan_advance, 1 scan_end, 1 forget, 1 pinned, 1 unpinned)
+  events           9 (2 read, 1 write, 1 scan_begin, 1 scan_advance, 1 scan_end, 1 forget, \
+1 pinned, 1 unpinned)
   pages            3 (24 kB)
   referenced once  3 (100.0% of the pages)
   time             2562047788:00:55
