@@ -70,7 +70,7 @@ extern PGDLLIMPORT BufferRings BufferPoolRings;
 
 extern PGDLLIMPORT volatile uint32 *BufferPoolRecordingFlag;
 
-/* [buf_id]: the page in the buffer was pinned when a search last met it */
+/* [buf_id]: a search has met the page in the buffer pinned, and it still is */
 extern PGDLLIMPORT bool *BufferPoolMetPinned;
 
 /* Is a recording under way?  May lag behind for an instant. */
@@ -89,6 +89,7 @@ extern void BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
 extern void BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 								   BlockNumber first);
 extern void BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state);
+extern void BufferPoolRecordUnpinned(BufferDesc *buf);
 extern void BufferPoolRecordLeaves(BufferDesc *buf);
 extern uint64 BufferPoolRecorderTime(void);
 extern void BufferPoolStartRecording(uint64 threshold, int recorder);

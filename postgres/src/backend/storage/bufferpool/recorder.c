@@ -237,9 +237,9 @@ BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 }
 
 /*
- * Record that the page in this buffer is pinned, or no longer, if that has
- * changed.  What there is no room for is tried again when the buffer is met
- * again.
+ * Record that the page in this buffer is pinned, or no longer, if that is not
+ * what was recorded last.  What there is no room for is tried again when the
+ * buffer is met again.
  */
 static void
 record_pins(BufferDesc *buf, bool pinned)
@@ -251,9 +251,9 @@ record_pins(BufferDesc *buf, bool pinned)
 }
 
 /*
- * A search for a victim meets this buffer.  Whether its page can be evicted is
- * recorded when it has changed since the last search that met it: a page may
- * stay pinned while many searches pass over it.
+ * A search for a victim meets this buffer.  That its page is pinned is
+ * recorded when the first search meets it, and once more when it is so no
+ * longer: many searches may pass over it in between.
  *
  * The caller holds the header's spinlock, so that changes of one page come
  * into the rings, whosever they are, in their order.
@@ -266,8 +266,25 @@ BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state)
 }
 
 /*
- * The page in this buffer is about to leave it, though no search may have met
- * it without pins.  The caller holds the header's spinlock.
+ * This process has given up its pin on this buffer.  No search can have met it
+ * pinned and not have said so by now: pins are given up while nobody holds the
+ * header's spinlock.
+ */
+void
+BufferPoolRecordUnpinned(BufferDesc *buf)
+{
+	if (BufferPoolMetPinned[buf->buf_id])
+	{
+		uint32		buf_state = LockBufHdr(buf);
+
+		BufferPoolRecordMet(buf, buf_state);
+		UnlockBufHdr(buf, buf_state);
+	}
+}
+
+/*
+ * The page in this buffer is about to leave it, pinned by who replaces it.  The
+ * caller holds the header's spinlock.
  */
 void
 BufferPoolRecordLeaves(BufferDesc *buf)
