@@ -308,3 +308,16 @@ def test_example_is_built_out_of_tree(make: Make) -> None:
     assert server.query("SELECT DISTINCT list FROM pg_bufferpool_lists()") == "queue"
     assert violations(server) == ""
     assert stat(server, "evictions")[0] > 100
+
+
+# A compiler may take a function that only prefetches for one without any effect, and
+# drop it.  As many as gcc makes of the source's, some of which it merges.
+PREFETCHES = {"tp_batch_prefetch": 6, "tp_sketch_prefetch": 1, "policy_expect_hit": 2}
+
+
+@pytest.mark.parametrize("function", PREFETCHES)
+def test_compiler_has_kept_prefetches(function: str) -> None:
+    disassemble = f"objdump -d --disassemble={function} {BIN}/postgres".split()
+    out = subprocess.run(disassemble, capture_output=True, text=True, check=True).stdout
+    assert f"<{function}>:" in out
+    assert len(re.findall(r"\t(prefetch|prfm|dcbt|pref)", out)) >= PREFETCHES[function]

@@ -283,8 +283,8 @@ BufferPoolRecordUnpinned(BufferDesc *buf)
 }
 
 /*
- * The page in this buffer is about to leave it, pinned by who replaces it.  The
- * caller holds the header's spinlock.
+ * The page in this buffer is about to leave it; who replaces it may have been
+ * met with a pin on it.  The caller holds the header's spinlock.
  */
 void
 BufferPoolRecordLeaves(BufferDesc *buf)
