@@ -84,6 +84,7 @@ BufferPoolRecording(void)
 extern Size BufferPoolRecorderShmemSize(void);
 extern void BufferPoolRecorderShmemInit(void);
 extern void BufferPoolRecorderInitProcess(void);
+extern void BufferPoolRecordChoice(void);
 extern void BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
 									  uint32 flags);
 extern void BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,

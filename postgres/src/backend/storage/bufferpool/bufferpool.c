@@ -221,6 +221,8 @@ BufferPoolGetVictim(const BufferTag *tag, IOContext io_context,
 		else
 			break;
 	}
+	if (victim != NULL)
+		BufferPoolRecordChoice();
 	BufferPoolUnlock(pool);
 	if (victim == NULL)
 		BufferPoolCount(BUFFERPOOL_FALLBACKS);

@@ -54,6 +54,9 @@ volatile uint32 *BufferPoolRecordingFlag = &never;
 static RecorderShared *shared;
 static int	my_ring = -1;
 
+/* When the buffer was chosen for the page that this process brings in, or 0. */
+static uint64 chosen_at;
+
 /* ---- set-up ---- */
 
 static int
@@ -161,7 +164,7 @@ in_sample(const BufferTag *tag)
  * Put an event into this process's ring, and return whether there was room.
  */
 static bool
-put(const BufferTag *tag, uint8 kind, uint32 flags)
+put(const BufferTag *tag, uint8 kind, uint32 flags, uint64 time)
 {
 	BufferRings *all = &BufferPoolRings;
 	BufferRing *ring;
@@ -181,7 +184,7 @@ put(const BufferTag *tag, uint8 kind, uint32 flags)
 	pg_memory_barrier();		/* the place is free before it is written to */
 	record = &all->records[(Size) my_ring * all->capacity +
 						   (head & (all->capacity - 1))];
-	record->time = BufferPoolRecorderTime();
+	record->time = time;
 	record->tablespace = tag->spcOid;
 	record->database = tag->dbOid;
 	record->file = tag->relNumber;
@@ -210,15 +213,32 @@ wake_recorder(void)
 }
 
 /*
+ * A search for a victim has chosen a buffer.  The page that comes into it
+ * counts as referenced then, since a replay chooses when it comes to the
+ * reference: before anything else happens that the search has not seen.
+ *
+ * The caller holds the lock under which it searched.
+ */
+void
+BufferPoolRecordChoice(void)
+{
+	if (BufferPoolRecording())
+		chosen_at = BufferPoolRecorderTime();
+}
+
+/*
  * This page has been referenced: RECORD_READ or, a new block, RECORD_WRITE.
  * Never blocks, allocates or fails.
  */
 void
 BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags)
 {
+	uint64		time = flags & RECORD_HIT ? 0 : chosen_at;
+
+	chosen_at = 0;
 	if (!in_sample(tag))
 		return;
-	(void) put(tag, kind, flags);
+	(void) put(tag, kind, flags, time != 0 ? time : BufferPoolRecorderTime());
 	wake_recorder();
 }
 
@@ -232,7 +252,7 @@ BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 	if (!BufferPoolRecording())
 		return;
 	InitBufferTag(&tag, &locator, fork, first);
-	(void) put(&tag, RECORD_FORGET, 0);
+	(void) put(&tag, RECORD_FORGET, 0, BufferPoolRecorderTime());
 	wake_recorder();
 }
 
@@ -246,7 +266,8 @@ record_pins(BufferDesc *buf, bool pinned)
 {
 	if (BufferPoolMetPinned[buf->buf_id] != pinned &&
 		(!in_sample(&buf->tag) ||
-		 put(&buf->tag, pinned ? RECORD_PINNED : RECORD_UNPINNED, 0)))
+		 put(&buf->tag, pinned ? RECORD_PINNED : RECORD_UNPINNED, 0,
+			 BufferPoolRecorderTime())))
 		BufferPoolMetPinned[buf->buf_id] = pinned;
 }
 
