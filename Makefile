@@ -80,7 +80,7 @@ test-server: $(STAMPS)/installed $(STAMPS)/dev ## build the server with assertio
 	postgres/build stock $(TARBALL)
 	$(BIN)/pytest -q -n 2 tests/server
 
-test-stress: $(STAMPS)/installed $(STAMPS)/dev ## crash a server under load in ROUNDS rounds (one with each of ALGORITHMS: ten minutes) and verify it
+test-stress: $(STAMPS)/installed $(STAMPS)/dev ## crash a server under load in ROUNDS rounds (one with each of ALGORITHMS: six minutes) and verify it
 	scripts/system-packages postgres
 	postgres/build debug $(TARBALL)
 	PYTHONPATH=tests $(BIN)/python -m server.stress $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ALGORITHMS),--algorithms $(ALGORITHMS))
