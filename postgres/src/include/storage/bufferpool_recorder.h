@@ -90,11 +90,23 @@ extern void BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
 extern void BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 								   BlockNumber first);
 extern void BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state);
-extern void BufferPoolRecordUnpinned(BufferDesc *buf);
+extern void BufferPoolRecordMetUnpinned(BufferDesc *buf);
 extern void BufferPoolRecordLeaves(BufferDesc *buf);
 extern uint64 BufferPoolRecorderTime(void);
 extern void BufferPoolStartRecording(uint64 threshold, int recorder);
 extern void BufferPoolStopRecording(void);
 extern uint64 BufferPoolRecordsDropped(void);
+
+/*
+ * This process, while there is a recording, has given up its pin on this
+ * buffer.  No search can have met it pinned and not have said so by now: pins
+ * are given up while nobody holds the header's spinlock.
+ */
+static inline void
+BufferPoolRecordUnpinned(BufferDesc *buf)
+{
+	if (BufferPoolMetPinned[buf->buf_id])
+		BufferPoolRecordMetUnpinned(buf);
+}
 
 #endif							/* BUFFERPOOL_RECORDER_H */

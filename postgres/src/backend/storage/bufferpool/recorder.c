@@ -286,21 +286,14 @@ BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state)
 		record_pins(buf, BUF_STATE_GET_REFCOUNT(buf_state) != 0);
 }
 
-/*
- * This process has given up its pin on this buffer.  No search can have met it
- * pinned and not have said so by now: pins are given up while nobody holds the
- * header's spinlock.
- */
+/* The page in this buffer was met pinned, and may be so no longer. */
 void
-BufferPoolRecordUnpinned(BufferDesc *buf)
+BufferPoolRecordMetUnpinned(BufferDesc *buf)
 {
-	if (BufferPoolMetPinned[buf->buf_id])
-	{
-		uint32		buf_state = LockBufHdr(buf);
+	uint32		buf_state = LockBufHdr(buf);
 
-		BufferPoolRecordMet(buf, buf_state);
-		UnlockBufHdr(buf, buf_state);
-	}
+	BufferPoolRecordMet(buf, buf_state);
+	UnlockBufHdr(buf, buf_state);
 }
 
 /*
