@@ -3,8 +3,8 @@
 Twice: long walks, which get deep into the states, and sequences that
 Hypothesis searches and shrinks.  The operations are references (some writes,
 some correlated, some VACUUM's), scans, pins, pages that cease to exist,
-proposals not carried out, evictions not followed by an admission, misses
-under way while others are served, frames that join and leave, moves of the
+proposals not carried out, evictions not followed by an admission or undone,
+misses under way while others are served, frames that join and leave, moves of the
 state in memory; and scans that run beside, through some of which references
 are made.
 """
@@ -130,23 +130,35 @@ class Pair:
         return block if page % 3 else 1 << 34 | block
 
     def victim(self, page: int, flags: int) -> int | None:
-        unusable = self.pinned | {frame for frame, _, _ in self.misses}
-        ours = self.pool.victim(page, unusable, flags, self.backend)
-        theirs = self.model.victim(page, unusable, flags, self.backend)
+        ours = self.pool.victim(page, self.pinned, flags, self.backend)
+        theirs = self.model.victim(page, self.pinned, flags, self.backend)
         assert ours == theirs, (
             f"victim {ours}, model {theirs}, pool {self.pool}, model {self.model.describe()}"
         )
         return ours
 
-    def free_frame(self, page: int, flags: int) -> int | None:
-        """A free frame for the page: a victim's, which is evicted if it must be."""
+    def claimed_frame(self, page: int, flags: int) -> int | None:
+        """A frame for the page: a victim's, which is evicted if it must be."""
         frame = self.victim(page, flags)
-        if frame is not None and not self.pool.is_free(frame):
+        if frame is None:
+            return None
+        if self.pool.is_free(frame):
+            self.pool.claim(frame)
+            self.model.claim(frame)
+        else:
             self.pool.evict(frame, flags, self.backend)
             self.model.evict(frame, flags, self.backend)
         return frame
 
+    def release(self, frame: int) -> None:
+        self.pool.release(frame)
+        self.model.release(frame)
+
     def admit(self, frame: int, page: int, flags: int) -> None:
+        """If it was evicted a moment ago, that eviction cannot be undone any more."""
+        for claimed, evicted in self.model.claimed.items():
+            if evicted is not None and evicted.page == page:
+                self.model.claimed[claimed] = None
         self.pool.admit(frame, page, flags, self.backend)
         self.model.admit(frame, page, flags, self.backend)
 
@@ -171,7 +183,7 @@ class Pair:
             self.pool.hit(frame, flags, self.backend)
             self.model.hit(frame, flags, self.backend)
             return
-        frame = self.free_frame(page, flags)
+        frame = self.claimed_frame(page, flags)
         if frame is not None:
             self.admit(frame, page, flags)
 
@@ -215,22 +227,47 @@ class Pair:
     def evict_only(self, page: int, flags: int) -> None:
         incoming = self.absent(page)
         if incoming is not None:
-            self.free_frame(incoming, flags)
+            frame = self.claimed_frame(incoming, flags)
+            if frame is not None:
+                self.release(frame)
 
     def begin_miss(self, page: int, flags: int) -> None:
-        """The page is being read into a frame, which stays free and unusable meanwhile."""
+        """The page is being read into a frame, which is claimed meanwhile."""
         incoming = self.absent(page)
         if incoming is not None:
-            frame = self.free_frame(incoming, flags)
+            frame = self.claimed_frame(incoming, flags)
             if frame is not None:
                 self.misses.append((frame, incoming, flags))
 
     def end_misses(self) -> None:
+        """Some have turned out to be resident meanwhile."""
         for frame, page, flags in self.misses:
             if self.pool.find(page) is None:
                 self.admit(frame, page, flags)
-                self.compare()
+            else:
+                self.release(frame)
+            self.compare()
         self.misses.clear()
+
+    def restore_misses(self, flags: int) -> None:
+        """The frames of misses under way get their old pages back, if they had any."""
+        for frame, _, _ in self.misses:
+            evicted = self.model.claimed[frame]
+            if evicted is not None:
+                self.pool.restore(frame, flags, self.backend)
+                self.model.restore(frame, flags, self.backend)
+            else:
+                self.release(frame)
+            self.compare()
+        self.misses.clear()
+
+    def restore_victim(self, page: int, flags: int) -> None:
+        """An eviction that is undone at once."""
+        self.begin_miss(page, flags)
+        if self.misses:
+            others, self.misses = self.misses[:-1], self.misses[-1:]
+            self.restore_misses(flags)
+            self.misses = others
 
     def forget(self, first: int, count: int) -> None:
         for i in range(count):
@@ -254,7 +291,7 @@ class Pair:
 
     def leave(self, count: int) -> None:
         for _ in range(count):
-            frame = self.free_frame(2**40, 0)
+            frame = self.claimed_frame(2**40, 0)
             if frame is not None:
                 self.pool.leave(frame)
                 self.model.leave(frame)
@@ -337,6 +374,8 @@ WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
     "evict_only": (4, lambda r: (page(r), r.choice(FLAGS))),
     "begin_miss": (12, lambda r: (page(r), r.choice(FLAGS))),
     "end_misses": (12, lambda r: ()),
+    "restore_misses": (4, lambda r: (r.choice(FLAGS),)),
+    "restore_victim": (4, lambda r: (page(r), r.choice(FLAGS))),
     "forget": (6, lambda r: (page(r), r.randint(1, 4))),
     "wait": (6, lambda r: (r.choice(WAITS),)),
     "join": (12, lambda r: (r.randrange(CAPACITY), r.randint(1, 4))),
@@ -389,6 +428,8 @@ operation = st.one_of(
     st.tuples(st.just("begin_miss"), pages, flags),
     st.tuples(st.just("begin_miss"), pages, flags),
     st.tuples(st.just("end_misses")),
+    st.tuples(st.just("restore_misses"), flags),
+    st.tuples(st.just("restore_victim"), pages, flags),
     st.tuples(st.just("forget"), pages, st.integers(1, 4)),
     st.tuples(st.just("wait"), st.sampled_from(WAITS)),
     st.tuples(st.just("join"), st.integers(0, CAPACITY - 1), st.integers(1, 4)),

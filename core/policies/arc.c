@@ -42,6 +42,7 @@
  *			the page's own.)  2. The page's ghost is dropped.  3. If it had
  *			one and the access promotes, to T2's head, otherwise to T1's.
  *			4. The directory is trimmed.
+ *	restore	to its place; the directory is trimmed.
  *	forget	off its list.
  *	join	nothing.
  *	leave	p = min(p, c); the directory is trimmed.
@@ -219,6 +220,15 @@ arc_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 static void
+arc_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+			const tp_access *access)
+{
+	(void) access;
+	tp_list_put_back(pool, list, frame);
+	trim_directory(pool);
+}
+
+static void
 arc_forget(const tp_pool *pool, uint32_t frame)
 {
 	tp_list_remove(pool, frame);
@@ -252,7 +262,7 @@ arc_check(const tp_pool *pool, tp_report report, void *arg)
 {
 	double		p = tp_state(pool, arc_state)->p;
 	uint32_t	c = pool->header->frames;
-	uint32_t	pending = pool->header->lists[TP_FREE].count;
+	uint32_t	pending = tp_vacant(pool);
 	int			bad = 0;
 
 	/* a ghost made by an eviction is trimmed by the admission that follows */
@@ -289,6 +299,7 @@ const tp_policy tp_policy_arc = {
 	.hit = arc_hit,
 	.victim = arc_victim,
 	.evict = arc_evict,
+	.restore = arc_restore,
 	.admit = arc_admit,
 	.forget = arc_forget,
 	.coldest = arc_coldest,

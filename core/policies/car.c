@@ -210,7 +210,6 @@ car_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 static void
 car_forget(const tp_pool *pool, uint32_t frame)
 {
-	set_count(pool, frame, 0);
 	tp_list_remove(pool, frame);
 }
 
@@ -226,19 +225,37 @@ car_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_ghost_push(pool, ghost_list, frame);
 }
 
+/* |T1| + |B1| <= c, and the whole directory <= 2c. */
+static void
+trim_directory(const tp_pool *pool)
+{
+	uint32_t	c = pool->header->frames;
+
+	while (frames_on(pool, T1) + ghosts_on(pool, B1) > c &&
+		   tp_ghost_drop_tail(pool, B1))
+		;
+	car_trim_ghosts(pool, 2 * c - tp_resident(pool));
+}
+
+static void
+car_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+			const tp_access *access)
+{
+	(void) access;
+	tp_list_put_back(pool, list, frame);
+	trim_directory(pool);
+}
+
 static void
 car_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 {
 	car_state  *state = tp_state(pool, car_state);
-	uint32_t	c = pool->header->frames;
 
 	(void) frame;
 	(void) slot;
-	if (state->p > c)
-		state->p = c;
-	while (frames_on(pool, T1) + ghosts_on(pool, B1) > c)
-		tp_ghost_drop_tail(pool, B1);
-	car_trim_ghosts(pool, 2 * c - tp_resident(pool));
+	if (state->p > pool->header->frames)
+		state->p = pool->header->frames;
+	trim_directory(pool);
 }
 
 static uint32_t
@@ -300,6 +317,7 @@ const tp_policy tp_policy_car = {
 	.hit = car_hit,
 	.victim = car_victim,
 	.evict = car_evict,
+	.restore = car_restore,
 	.admit = car_admit,
 	.forget = car_forget,
 	.coldest = car_coldest,

@@ -146,7 +146,7 @@ block_groups_count(const tp_pool *pool)
 	uint32_t	groups = 0;
 
 	for (uint32_t i = 0; i < pool->header->frames; i++)
-		if (!tp_is_free(pool, pool->members[i]))
+		if (tp_is_resident(pool, pool->members[i]))
 			groups += is_host(pool, pool->members[i]);
 	return groups;
 }
@@ -164,7 +164,7 @@ block_groups_check(const tp_pool *pool, tp_report report, void *arg)
 		const tp_node *node = &pool->nodes[frame];
 		uint32_t	group;
 
-		if (tp_is_free(pool, frame))
+		if (!tp_is_resident(pool, frame))
 			continue;
 		group = group_find(pool, tp_page_of(pool, frame));
 		bad += tp_expect(group != TP_NONE && is_host(pool, group),

@@ -21,7 +21,7 @@
  *	    asks is not on the clock yet.  That of a is less than that of b if
  *	      references(a) * age(b) < references(b) * age(a)
  *	    in double precision, age being the denominator above.
- *	  evict, forget: off the ring; the page's numbers are cleared.
+ *	  evict, forget: off the ring.
  *	  admit: clock + 1, unless made by VACUUM or correlated.  In any case
  *	    references = 1, inserted = clock; onto the ring.
  *	  join, leave: nothing.
@@ -32,14 +32,12 @@
  *	    references or less often, and each band's pages are referenced twice
  *	    as often as the one's before.
  *
- * Costs: the clock is shared, so hits need the pool's lock; up to 64 frames
- * are looked at for a victim; a page that was hot for long stays for long.
+ * Costs: the clock is shared, so hits are told under the pool's lock; up to 64
+ * frames are looked at for a victim; a page that was hot for long stays for long.
  * Benefits: no lists; a new page is overvalued at first, and so has time to
  * prove itself.
  * Memory: 16 bytes per frame beside the node; no ghosts.
  */
-#include <string.h>
-
 #include "sample.h"
 
 enum
@@ -59,7 +57,8 @@ enum
 
 typedef struct hyperbolic_state
 {
-	uint64_t	clock;			/* references so far */
+	uint64_t	clock;			/* references so far; in a shared pool some
+								 * may be lost */
 } hyperbolic_state;
 
 typedef struct hyperbolic_page
@@ -68,22 +67,49 @@ typedef struct hyperbolic_page
 	uint32_t	references;		/* since, that of the admission included */
 } hyperbolic_page;
 
-/* The references since a page came in, that which is being made included. */
+static uint64_t
+clock_of(const tp_pool *pool)
+{
+	return __atomic_load_n(&tp_state(pool, hyperbolic_state)->clock,
+						   __ATOMIC_RELAXED);
+}
+
+static void
+tick(const tp_pool *pool)
+{
+	__atomic_store_n(&tp_state(pool, hyperbolic_state)->clock,
+					 clock_of(pool) + 1, __ATOMIC_RELAXED);
+}
+
+static uint32_t
+references_of(const hyperbolic_page *page)
+{
+	return __atomic_load_n(&page->references, __ATOMIC_RELAXED);
+}
+
+/*
+ * The references since a page came in, that which is being made included; at
+ * least 1, also if the page comes in just now.
+ */
 static uint64_t
 age_of(const tp_pool *pool, const hyperbolic_page *page)
 {
-	return tp_state(pool, hyperbolic_state)->clock - page->inserted + 1;
+	uint64_t	clock = clock_of(pool);
+	uint64_t	inserted = __atomic_load_n(&page->inserted, __ATOMIC_RELAXED);
+
+	return clock > inserted ? clock - inserted + 1 : 1;
 }
 
 static void
 hyperbolic_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	hyperbolic_page *page = tp_extra(pool, frame);
+	uint32_t	references = references_of(page);
 
 	(void) access;
-	tp_state(pool, hyperbolic_state)->clock++;
-	if (page->references < UINT32_MAX)
-		page->references++;
+	tick(pool);
+	if (references < UINT32_MAX)
+		__atomic_store_n(&page->references, references + 1, __ATOMIC_RELAXED);
 }
 
 static uint32_t
@@ -103,7 +129,7 @@ hyperbolic_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const hyperbolic_page *page = tp_extra(pool, frames[i]);
-		double		references = page->references;
+		double		references = references_of(page);
 		double		age = (double) age_of(pool, page);
 
 		if (lowest == TP_NONE ||
@@ -120,20 +146,18 @@ hyperbolic_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 static void
 hyperbolic_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
-	hyperbolic_state *state = tp_state(pool, hyperbolic_state);
 	hyperbolic_page *page = tp_extra(pool, frame);
 
 	if (tp_promotes(access))
-		state->clock++;
-	page->inserted = state->clock;
-	page->references = 1;
+		tick(pool);
+	__atomic_store_n(&page->inserted, clock_of(pool), __ATOMIC_RELAXED);
+	__atomic_store_n(&page->references, 1, __ATOMIC_RELAXED);
 	tp_ring_add(pool, FRAMES, frame);
 }
 
 static void
 hyperbolic_forget(const tp_pool *pool, uint32_t frame)
 {
-	memset(tp_extra(pool, frame), 0, sizeof(hyperbolic_page));
 	tp_ring_remove(pool, frame);
 }
 
@@ -156,7 +180,7 @@ band_of(const tp_pool *pool, uint32_t frame)
 {
 	const hyperbolic_page *page = tp_extra(pool, frame);
 	int			band = 3 + log2_of(pool->header->frames) -
-		log2_of(age_of(pool, page) / page->references);
+		log2_of(age_of(pool, page) / references_of(page));
 
 	return band < 0 ? 0 : band < BANDS ? (uint32_t) band : BANDS - 1;
 }
@@ -178,12 +202,8 @@ hyperbolic_check(const tp_pool *pool, tp_report report, void *arg)
 		uint32_t	frame = pool->members[i];
 		const hyperbolic_page *page = tp_extra(pool, frame);
 
-		if (tp_is_free(pool, frame))
-		{
-			bad += tp_expect(page->references == 0, "free frame referenced",
-							 frame, report, arg);
+		if (!tp_is_resident(pool, frame))
 			continue;
-		}
 		bad += tp_expect(page->inserted <= clock, "page from the future", frame,
 						 report, arg);
 		bad += tp_expect(page->references >= 1, "page never referenced", frame,
@@ -212,7 +232,7 @@ const tp_policy tp_policy_hyperbolic = {
 	.name = "hyperbolic",
 	.title = "hyperbolic caching",
 	.source = "Blankstein, Sen, Freedman, USENIX ATC 2017",
-	.flags = TP_RANDOMIZED,
+	.flags = TP_CHOICE_LOCK_FREE | TP_RANDOMIZED,
 	.state_size = sizeof(hyperbolic_state),
 	.extra_size = sizeof(hyperbolic_page),
 	.params = hyperbolic_params,

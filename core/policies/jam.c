@@ -104,20 +104,6 @@ jam_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	set_written(pool, frame, (access->flags & TP_WRITE) != 0);
 }
 
-static void
-jam_forget(const tp_pool *pool, uint32_t frame)
-{
-	usage_ring_forget(pool, frame);
-	set_written(pool, frame, false);
-}
-
-static void
-jam_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
-{
-	(void) access;
-	jam_forget(pool, frame);
-}
-
 static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
@@ -162,9 +148,9 @@ const tp_policy tp_policy_jam = {
 	.leave = usage_ring_leave,
 	.hit = jam_hit,
 	.victim = jam_victim,
-	.evict = jam_evict,
+	.evict = usage_ring_evict,
 	.admit = jam_admit,
-	.forget = jam_forget,
+	.forget = usage_ring_forget,
 	.coldest = jam_coldest,
 	.check = usage_ring_check,
 };

@@ -164,6 +164,19 @@ lean_evict_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	lean_evict_forget(pool, frame);
 }
 
+/* Hot, if enough others are cooling meanwhile. */
+static void
+lean_evict_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+				   const tp_access *access)
+{
+	(void) access;
+	if (list == COOLING && tp_list_of(pool, COOLING)->count <
+		tp_state(pool, lean_evict_state)->target)
+		tp_list_put_back(pool, COOLING, frame);
+	else
+		tp_ring_add(pool, HOT, frame);
+}
+
 static void
 set_target(const tp_pool *pool)
 {
@@ -251,6 +264,7 @@ const tp_policy tp_policy_lean_evict = {
 	.hit = lean_evict_hit,
 	.victim = lean_evict_victim,
 	.evict = lean_evict_evict,
+	.restore = lean_evict_restore,
 	.admit = lean_evict_admit,
 	.forget = lean_evict_forget,
 	.coldest = lean_evict_coldest,

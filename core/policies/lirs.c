@@ -57,6 +57,8 @@
  *	  evict: if it is on LIR, one frame more is lent, up to the most.  Take it
  * off its list.  If it is (still) in S and ghosts > 0, it leaves a ghost; if
  * all slots are in use, the ghosts' tail is dropped for it.  Settle.
+ *	  restore: to its place in Q; a LIR page to Q's tail, in the frame that was
+ * lent for it.  Not in S, unless its ghost was still there.
  *	  admit: raise the clock by 1, stamp the page.  If it has a ghost, note
  * whether that is in S and drop it.  If the ghost was in S and the reference
  * promotes: one frame less is lent, if any, and the page goes to LIR's head.
@@ -201,6 +203,26 @@ lirs_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	settle(pool);
 }
 
+void
+tp_lirs_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+				const tp_access *access)
+{
+	(void) access;
+	if (list == Q)
+		tp_list_put_back(pool, Q, frame);
+	else
+		tp_list_push_tail(pool, Q, frame);
+}
+
+static void
+lirs_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+			 const tp_access *access)
+{
+	if (pool->nodes[frame].origin == TP_FREE)
+		*stamp_of(pool, frame) = 0;
+	tp_lirs_restore(pool, list, frame, access);
+}
+
 static void
 lirs_forget(const tp_pool *pool, uint32_t frame)
 {
@@ -279,7 +301,7 @@ int
 tp_lirs_check_bounds(const tp_pool *pool, tp_report report, void *arg)
 {
 	const lirs_state *state = tp_state(pool, lirs_state);
-	uint32_t	pending = pool->header->lists[TP_FREE].count;
+	uint32_t	pending = tp_vacant(pool);
 	int			bad = 0;
 
 	bad += tp_expect(tp_list_of(pool, LIR)->count <= state->llirs,
@@ -369,6 +391,7 @@ const tp_policy tp_policy_lirs = {
 	.hit = lirs_hit,
 	.victim = tp_lirs_victim,
 	.evict = lirs_evict,
+	.restore = lirs_restore,
 	.admit = lirs_admit,
 	.forget = lirs_forget,
 	.coldest = tp_lirs_coldest,

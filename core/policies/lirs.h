@@ -32,6 +32,8 @@ extern const tp_field tp_lirs_fields[];
 uint32_t	tp_lirs_victim(const tp_pool *pool, tp_page incoming,
 						   tp_usable usable, void *arg,
 						   const tp_access *access);
+void		tp_lirs_restore(const tp_pool *pool, unsigned list,
+							uint32_t frame, const tp_access *access);
 uint32_t	tp_lirs_coldest(const tp_pool *pool, tp_cursor *cursor);
 void		tp_lirs_trim_ghosts(const tp_pool *pool, uint32_t limit);
 double		tp_lirs_ghosts(const double *params);

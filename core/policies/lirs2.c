@@ -358,6 +358,17 @@ lirs2_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 static void
+lirs2_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+			  const tp_access *access)
+{
+	const history nothing = {0, 0};
+
+	if (pool->nodes[frame].origin == TP_FREE)
+		set_history(pool, frame, nothing);
+	tp_lirs_restore(pool, list, frame, access);
+}
+
+static void
 lirs2_forget(const tp_pool *pool, uint32_t frame)
 {
 	take(pool, frame);
@@ -418,6 +429,7 @@ const tp_policy tp_policy_lirs2 = {
 	.hit = lirs2_hit,
 	.victim = tp_lirs_victim,
 	.evict = lirs2_evict,
+	.restore = lirs2_restore,
 	.admit = lirs2_admit,
 	.forget = lirs2_forget,
 	.coldest = tp_lirs_coldest,

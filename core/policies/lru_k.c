@@ -335,14 +335,23 @@ lru_k_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		history_write(&pool->ghosts[tp_ghost_push(pool, HISTORY, frame)],
 					  history_of(pool, frame), pool->nodes[frame].count);
 	}
-	pool->nodes[frame].count = 0;
+}
+
+static void
+lru_k_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+			  const tp_access *access)
+{
+	(void) access;
+	if (list == INFINITE)
+		tp_list_put_back(pool, INFINITE, frame);
+	else
+		enter(pool, frame);
 }
 
 static void
 lru_k_forget(const tp_pool *pool, uint32_t frame)
 {
 	take(pool, frame);
-	pool->nodes[frame].count = 0;
 }
 
 static void
@@ -402,7 +411,7 @@ static int
 lru_k_check(const tp_pool *pool, tp_report report, void *arg)
 {
 	lru_k_state *state = tp_state(pool, lru_k_state);
-	uint32_t	pending = pool->header->lists[TP_FREE].count;
+	uint32_t	pending = tp_vacant(pool);
 	int			bad = heap_check(pool, finite_count(pool), FINITE, comes_first,
 								 report, arg);
 
@@ -411,7 +420,7 @@ lru_k_check(const tp_pool *pool, tp_report report, void *arg)
 		uint32_t	frame = pool->members[i];
 		tp_node    *node = &pool->nodes[frame];
 
-		if (node->list == TP_FREE)
+		if (!tp_is_resident(pool, pool->members[i]))
 			continue;
 		bad += tp_expect(node->count > 0 && node->count <= state->k,
 						 "reference count outside 1 .. K", frame, report, arg);
@@ -475,6 +484,7 @@ const tp_policy tp_policy_lru_k = {
 	.hit = lru_k_hit,
 	.victim = lru_k_victim,
 	.evict = lru_k_evict,
+	.restore = lru_k_restore,
 	.admit = lru_k_admit,
 	.forget = lru_k_forget,
 	.coldest = lru_k_coldest,

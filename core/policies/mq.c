@@ -260,14 +260,30 @@ mq_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		mq_trim_ghosts(pool, bound - 1);
 		pool->ghosts[tp_ghost_push(pool, QOUT, frame)].small[0] = node->count;
 	}
-	node->count = 0;
+}
+
+/* It entered no later than the page before it, and no earlier than the next. */
+static void
+mq_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+		   const tp_access *access)
+{
+	const tp_node *node = &pool->nodes[frame];
+	uint64_t   *time = entered(pool, frame);
+
+	(void) access;
+	tp_list_put_back(pool, list, frame);
+	if (node->prev != TP_NONE && *time > *entered(pool, node->prev))
+		*time = *entered(pool, node->prev);
+	if (node->next != TP_NONE && *time < *entered(pool, node->next))
+		*time = *entered(pool, node->next);
+	if (*time < tp_state(pool, mq_state)->oldest[list - Q0])
+		tp_state(pool, mq_state)->oldest[list - Q0] = *time;
 }
 
 static void
 mq_forget(const tp_pool *pool, uint32_t frame)
 {
 	tp_list_remove(pool, frame);
-	pool->nodes[frame].count = 0;
 }
 
 static void
@@ -388,6 +404,7 @@ const tp_policy tp_policy_mq = {
 	.hit = mq_hit,
 	.victim = mq_victim,
 	.evict = mq_evict,
+	.restore = mq_restore,
 	.admit = mq_admit,
 	.forget = mq_forget,
 	.coldest = mq_coldest,

@@ -207,7 +207,7 @@ osic_coldest(const tp_pool *pool, tp_cursor *cursor)
 			uint32_t	i = state->hands[partition] + cursor->position++;
 			uint32_t	frame = pool->members[i < end ? i : i - size];
 
-			if (!tp_is_free(pool, frame) &&
+			if (tp_is_resident(pool, frame) &&
 				count_of(pool, frame) == (cursor->stage < p ? COOL : HOT))
 				return frame;
 		}

@@ -23,10 +23,14 @@
  *	   sample is SAMPLE_MAX (256) frames at most.
  *	4. Of a bulk, a page that was referenced since it was sampled is spared.
  *
+ *	5. The list of candidates, and the chain's ends, are each process's own:
+ *	   so nothing has to be locked for a choice.
+ *
  * DEFINITION.
- *	  Ring "frames": all resident pages.  State: now; sampled_at; a list of
- *	  frames with their generations, the furthest first, of which the first
- *	  `due` are to be evicted without sampling; next, an index in it.
+ *	  Ring "frames": all resident pages.  State: now.  Of a chooser: now;
+ *	  sampled_at; a list of frames with their generations, the furthest first,
+ *	  of which the first `due` are to be evicted without sampling; next, an
+ *	  index in it.
  *	  Per page: last, trail, since, interval: see pbm_page.h.
  *	  A reference is unforeseen if it was made through no registered scan, or
  *	    through one of trail.h, or if frequency=on.
@@ -67,6 +71,8 @@
  * of them reads; hits take no lock.
  * Memory: 24 bytes per frame beside the node; no ghosts.
  */
+#include "tidepool/text.h"
+
 #include "furthest.h"
 #include "pbm_chain.h"
 #include "pbm_page.h"
@@ -107,7 +113,13 @@ enum
 
 typedef struct pbm_state
 {
-	uint64_t	now;			/* of the last miss */
+	uint64_t	now;			/* of the last miss or, in a shared pool, of
+								 * one in the last millisecond; for coldest */
+} pbm_state;
+
+typedef struct pbm_choice
+{
+	uint64_t	now;			/* of the last choice */
 	uint64_t	sampled_at;		/* when the list was made */
 	uint32_t	listed;
 	uint32_t	due;			/* the first of them, to be evicted next */
@@ -115,8 +127,12 @@ typedef struct pbm_state
 	pbm_entry	list[LISTED];	/* furthest first */
 	double		expected[LISTED];	/* when their pages will be referenced, as
 									 * it was estimated last */
-	pbm_chain	chain;			/* the frames in the order of loading */
-} pbm_state;
+	pbm_chain	chain;			/* of the frames in the order of loading */
+} pbm_choice;
+
+_Static_assert(sizeof(pbm_choice) <= TP_CHOOSER_SIZE, "a choice fits a chooser");
+
+#define SHARED_NOW_STEP 1000	/* microseconds */
 
 /* How frames are selected, as the parameters say. */
 typedef struct selection
@@ -146,9 +162,19 @@ is_unforeseen(const tp_pool *pool, const tp_access *access)
 }
 
 static void
-pbm_init(const tp_pool *pool)
+pbm_init_chooser(const tp_pool *pool)
 {
-	chain_init(&tp_state(pool, pbm_state)->chain);
+	chain_init(&tp_choice(pool, pbm_choice)->chain);
+}
+
+/* Time passes.  In a shared pool all write to this place, so not each time. */
+static void
+set_now(const tp_pool *pool, uint64_t now)
+{
+	uint64_t   *shared_now = &tp_state(pool, pbm_state)->now;
+
+	if (!pool->header->shared || now > pbm_load(shared_now) + SHARED_NOW_STEP)
+		pbm_store(shared_now, now);
 }
 
 static void
@@ -188,7 +214,7 @@ may_be_taken(const tp_pool *pool, const pbm_entry *entry, tp_usable usable,
 			 void *arg)
 {
 	return entry->frame != TP_NONE &&
-		pool->nodes[entry->frame].generation == entry->generation &&
+		tp_generation(pool, entry->frame) == entry->generation &&
 		(usable == NULL || usable(arg, entry->frame));
 }
 
@@ -196,7 +222,7 @@ may_be_taken(const tp_pool *pool, const pbm_entry *entry, tp_usable usable,
 static uint32_t
 next_due(const tp_pool *pool, tp_usable usable, void *arg)
 {
-	pbm_state  *state = tp_state(pool, pbm_state);
+	pbm_choice *state = tp_choice(pool, pbm_choice);
 
 	for (; state->next < state->due; state->next++)
 	{
@@ -226,7 +252,7 @@ static uint32_t
 consider_remembered(const tp_pool *pool, tp_usable usable, void *arg,
 					candidate *furthest, const selection *want)
 {
-	const pbm_state *state = tp_state(pool, pbm_state);
+	const pbm_choice *state = tp_choice(pool, pbm_choice);
 	double		now = (double) state->now;
 	uint32_t	n = 0;
 
@@ -246,7 +272,7 @@ consider_remembered(const tp_pool *pool, tp_usable usable, void *arg,
 static uint32_t
 new_frames(const tp_pool *pool, tp_usable usable, void *arg, uint32_t *frames)
 {
-	const pbm_state *state = tp_state(pool, pbm_state);
+	const pbm_choice *state = tp_choice(pool, pbm_choice);
 	uint32_t	want = param(pool, PARAM_SAMPLES) * param(pool, PARAM_VICTIMS);
 	uint32_t	n = 0;
 
@@ -265,7 +291,7 @@ static void
 refresh_victims(const tp_pool *pool, candidate *furthest, uint32_t n,
 				const selection *want)
 {
-	uint64_t	now = tp_state(pool, pbm_state)->now;
+	uint64_t	now = tp_choice(pool, pbm_choice)->now;
 
 	for (uint32_t i = 0; i < n && i < want->victims;)
 	{
@@ -289,7 +315,7 @@ refresh_victims(const tp_pool *pool, candidate *furthest, uint32_t n,
 static void
 make_list(const tp_pool *pool, tp_usable usable, void *arg)
 {
-	pbm_state  *state = tp_state(pool, pbm_state);
+	pbm_choice *state = tp_choice(pool, pbm_choice);
 	uint32_t	frames[2 + SAMPLE_MAX];
 	candidate	furthest[LISTED];
 	selection	want;
@@ -314,7 +340,7 @@ make_list(const tp_pool *pool, tp_usable usable, void *arg)
 	for (uint32_t i = 0; i < n; i++)
 	{
 		state->list[i].frame = furthest[i].frame;
-		state->list[i].generation = pool->nodes[furthest[i].frame].generation;
+		state->list[i].generation = tp_generation(pool, furthest[i].frame);
 		state->expected[i] = (double) state->now + furthest[i].wait;
 	}
 	state->listed = n;
@@ -327,11 +353,12 @@ static uint32_t
 pbm_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		   const tp_access *access)
 {
-	pbm_state  *state = tp_state(pool, pbm_state);
+	pbm_choice *state = tp_choice(pool, pbm_choice);
 	uint32_t	due;
 
 	(void) incoming;
 	state->now = access->now;
+	set_now(pool, access->now);
 	due = next_due(pool, usable, arg);
 	if (due != TP_NONE)
 		return due;
@@ -342,17 +369,17 @@ pbm_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 static void
 pbm_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
-	tp_state(pool, pbm_state)->now = access->now;
+	set_now(pool, access->now);
 	pbm_page_begin(page_of(pool, frame), access, is_unforeseen(pool, access));
 	tp_ring_add(pool, FRAMES, frame);
-	chain_add(pool, &tp_state(pool, pbm_state)->chain, frame,
+	chain_add(pool, &tp_choice(pool, pbm_choice)->chain, frame,
 			  tp_is_trail(access->scan) ? 0 : access->scan);
 }
 
 static void
 pbm_forget(const tp_pool *pool, uint32_t frame)
 {
-	chain_remove(pool, &tp_state(pool, pbm_state)->chain, frame);
+	chain_remove(pool, &tp_choice(pool, pbm_choice)->chain, frame);
 	tp_ring_remove(pool, frame);
 }
 
@@ -360,14 +387,23 @@ static void
 pbm_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	(void) access;
-	chain_note(pool, &tp_state(pool, pbm_state)->chain, frame);
+	chain_note(pool, &tp_choice(pool, pbm_choice)->chain, frame);
 	pbm_forget(pool, frame);
+}
+
+static void
+pbm_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+			const tp_access *access)
+{
+	(void) access;
+	tp_ring_add(pool, list, frame);
+	chain_add(pool, &tp_choice(pool, pbm_choice)->chain, frame, 0);
 }
 
 static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
-	uint64_t	now = tp_state(pool, pbm_state)->now;
+	uint64_t	now = pbm_load(&tp_state(pool, pbm_state)->now);
 	double		wait = estimate(pool, frame, 0, now);
 	uint32_t	band;
 
@@ -392,7 +428,7 @@ pbm_coldest(const tp_pool *pool, tp_cursor *cursor)
 static int
 pbm_check(const tp_pool *pool, tp_report report, void *arg)
 {
-	const pbm_state *state = tp_state(pool, pbm_state);
+	const pbm_choice *state = tp_choice(pool, pbm_choice);
 	int			bad = chain_check(pool, &state->chain, report, arg);
 
 	bad += tp_expect(state->listed <= param(pool, PARAM_VICTIMS) +
@@ -471,29 +507,38 @@ static const tp_param pbm_params[] = {
 	{0}
 };
 
-static const tp_field pbm_fields[] = {
-	{"listed", TP_FIELD_U32, offsetof(pbm_state, listed)},
-	{"due", TP_FIELD_U32, offsetof(pbm_state, due)},
-	{"next", TP_FIELD_U32, offsetof(pbm_state, next)},
-	{0}
-};
+static void
+pbm_describe(const tp_pool *pool, struct tp_text *text)
+{
+	const pbm_choice *state = tp_choice(pool, pbm_choice);
+
+	tp_text_string(text, " | listed=");
+	tp_text_unsigned(text, state->listed);
+	tp_text_string(text, " | due=");
+	tp_text_unsigned(text, state->due);
+	tp_text_string(text, " | next=");
+	tp_text_unsigned(text, state->next);
+}
 
 const tp_policy tp_policy_pbm = {
 	.name = "pbm",
 	.title = "predictive buffer management",
 	.source = "Khalaji, Guo, Vanderkooy, Daudjee, PVLDB 2025",
-	.flags = TP_HIT_LOCK_FREE | TP_RANDOMIZED | TP_ASKS_SCANS | TP_USES_TIME,
+	.flags = TP_HIT_LOCK_FREE | TP_CHOICE_LOCK_FREE | TP_RANDOMIZED |
+		TP_ASKS_SCANS | TP_USES_TIME,
 	.state_size = sizeof(pbm_state),
 	.extra_size = sizeof(pbm_page),
+	.chooser_size = sizeof(pbm_choice),
 	.params = pbm_params,
-	.fields = pbm_fields,
 	.lists = {"~frames"},
-	.init = pbm_init,
+	.init_chooser = pbm_init_chooser,
 	.hit = pbm_hit,
 	.victim = pbm_victim,
 	.evict = pbm_evict,
+	.restore = pbm_restore,
 	.admit = pbm_admit,
 	.forget = pbm_forget,
 	.coldest = pbm_coldest,
+	.describe = pbm_describe,
 	.check = pbm_check,
 };

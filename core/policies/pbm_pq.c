@@ -178,23 +178,39 @@ pbm_pq_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 	return frame;
 }
 
+/* Into its block group.  Returns that, or TP_NONE if it is new. */
+static uint32_t
+enter(const tp_pool *pool, uint32_t frame, uint64_t now)
+{
+	uint32_t	group = group_find(pool, tp_page_of(pool, frame));
+
+	tp_ring_add(pool, FRAMES, frame);
+	if (group != TP_NONE)
+	{
+		group_add(pool, group, frame);
+		return group;
+	}
+	group_begin(pool, frame);
+	group_estimate(pool, frame, now);
+	timeline_enter(pool, frame);
+	return TP_NONE;
+}
+
 static void
 pbm_pq_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
-	tp_page		page = tp_page_of(pool, frame);
-	uint32_t	group = group_find(pool, page);
+	uint32_t	group = enter(pool, frame, access->now);
 
-	tp_ring_add(pool, FRAMES, frame);
-	if (group == TP_NONE)
-	{
-		group_begin(pool, frame);
-		group_estimate(pool, frame, access->now);
-		timeline_enter(pool, frame);
-		return;
-	}
-	group_add(pool, group, frame);
-	if (tp_promotes(access))
-		reference(pool, group, page.block, access->now);
+	if (group != TP_NONE && tp_promotes(access))
+		reference(pool, group, tp_page_of(pool, frame).block, access->now);
+}
+
+static void
+pbm_pq_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+			   const tp_access *access)
+{
+	(void) list;
+	enter(pool, frame, access->now);
 }
 
 static void
@@ -283,6 +299,7 @@ const tp_policy tp_policy_pbm_pq = {
 	.hit = pbm_pq_hit,
 	.victim = pbm_pq_victim,
 	.evict = pbm_pq_evict,
+	.restore = pbm_pq_restore,
 	.admit = pbm_pq_admit,
 	.forget = pbm_pq_forget,
 	.coldest = pbm_pq_coldest,

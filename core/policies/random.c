@@ -40,7 +40,7 @@ enum
 static bool
 eligible(const tp_pool *pool, uint32_t frame, tp_usable usable, void *arg)
 {
-	return !tp_is_free(pool, frame) && (usable == NULL || usable(arg, frame));
+	return tp_is_resident(pool, frame) && (usable == NULL || usable(arg, frame));
 }
 
 static uint32_t
@@ -108,7 +108,7 @@ const tp_policy tp_policy_random = {
 	.name = "random",
 	.title = "random replacement",
 	.source = "Belady, IBM Systems Journal 1966",
-	.flags = TP_HIT_NOTHING | TP_RANDOMIZED,
+	.flags = TP_HIT_NOTHING | TP_CHOICE_LOCK_FREE | TP_RANDOMIZED,
 	.lists = {"~frames"},
 	.victim = random_victim,
 	.evict = random_evict,

@@ -214,7 +214,6 @@ s3fifo_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 static void
 s3fifo_forget(const tp_pool *pool, uint32_t frame)
 {
-	set_count(pool, frame, 0);
 	tp_list_remove(pool, frame);
 }
 

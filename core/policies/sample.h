@@ -29,7 +29,7 @@ sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
 	{
 		uint32_t	frame = pool->members[((uint64_t) start + i) % n];
 
-		if (!tp_is_free(pool, frame) && (usable == NULL || usable(arg, frame)))
+		if (tp_is_resident(pool, frame) && (usable == NULL || usable(arg, frame)))
 			frames[found++] = frame;
 	}
 	return found;
@@ -41,7 +41,7 @@ sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
  *
  * A pool of at most `want` frames is taken whole, in the order of members,
  * without drawing.  Otherwise members are drawn, with replacement; those that
- * are free or unusable are drawn again, SAMPLE_TRIES (4) * want draws in all.
+ * are vacant or unusable are drawn again, SAMPLE_TRIES (4) * want draws in all.
  * If not one was found, one more tp_random_below(frames) is the index from
  * which the first usable frame is looked for, upwards in members, wrapping.
  *
@@ -53,7 +53,7 @@ sample_frames(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
 			  uint32_t *frames)
 {
 	uint32_t	n = pool->header->frames;
-	bool		none_free = pool->header->lists[TP_FREE].count == 0;
+	bool		all_resident = !pool->header->shared && tp_vacant(pool) == 0;
 	uint32_t	found = 0;
 
 	if (n <= want)
@@ -64,7 +64,7 @@ sample_frames(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
 		uint32_t	frame = tp_random_member(pool);
 
 		__builtin_prefetch(tp_extra(pool, frame));
-		if ((none_free || !tp_is_free(pool, frame)) &&
+		if ((all_resident || tp_is_resident(pool, frame)) &&
 			(usable == NULL || usable(arg, frame)))
 			frames[found++] = frame;
 	}

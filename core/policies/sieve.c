@@ -137,7 +137,6 @@ sieve_forget(const tp_pool *pool, uint32_t frame)
 {
 	if (tp_state(pool, sieve_state)->hand == frame)
 		put_hand(pool, pool->nodes[frame].prev);
-	set_count(pool, frame, 0);
 	tp_list_remove(pool, frame);
 }
 
@@ -184,7 +183,7 @@ sieve_check(const tp_pool *pool, tp_report report, void *arg)
 
 		bad += tp_expect((pool->nodes[frame].mark != 0) == (frame == hand),
 						 "hand not where it is marked", frame, report, arg);
-		bad += tp_expect(frame != hand || !tp_is_free(pool, frame),
+		bad += tp_expect(frame != hand || tp_is_resident(pool, frame),
 						 "hand at a free frame", frame, report, arg);
 		bad += tp_expect(count_of(pool, frame) <= 1, "visited bit above 1",
 						 frame, report, arg);

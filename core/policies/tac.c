@@ -192,12 +192,11 @@ tac_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 }
 
 static void
-tac_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+enter(const tp_pool *pool, uint32_t frame)
 {
 	tac_state  *state = tp_state(pool, tac_state);
 	tp_temperature now = temperature_now(pool, frame);
 
-	(void) access;
 	if (state->banded)
 		tp_list_push_head(pool, band_for(pool, &state->top, now), frame);
 	else
@@ -206,6 +205,22 @@ tac_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		heap_push(pool, tp_list_of(pool, CACHED)->count, frame, comes_first);
 		tp_ring_add(pool, CACHED, frame);
 	}
+}
+
+static void
+tac_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	enter(pool, frame);
+}
+
+static void
+tac_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+			const tp_access *access)
+{
+	(void) list;				/* it may have become another band's */
+	(void) access;
+	enter(pool, frame);
 }
 
 static void
@@ -319,6 +334,7 @@ const tp_policy tp_policy_tac = {
 	.leave = tac_leave,
 	.victim = tac_victim,
 	.evict = tac_evict,
+	.restore = tac_restore,
 	.admit = tac_admit,
 	.forget = tac_forget,
 	.coldest = tac_coldest,

@@ -186,7 +186,7 @@ static int
 two_q_check(const tp_pool *pool, tp_report report, void *arg)
 {
 	two_q_state *state = tp_state(pool, two_q_state);
-	uint32_t	pending = pool->header->lists[TP_FREE].count;
+	uint32_t	pending = tp_vacant(pool);
 	int			bad = 0;
 
 	bad += tp_expect(state->kin == share(pool, PARAM_KIN),

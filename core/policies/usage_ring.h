@@ -95,7 +95,6 @@ usage_ring_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 static inline void
 usage_ring_forget(const tp_pool *pool, uint32_t frame)
 {
-	set_count(pool, frame, 0);
 	tp_ring_remove(pool, frame);
 }
 

@@ -24,8 +24,8 @@
  *	   so what has left the window unevicted is always admitted to probation.
  *	5. Unusable pages are passed over in the choice of the candidate and of the
  *	   page it is compared with.
- *	6. Frames that are free, but not to be had, count as the window's: others
- *	   are filling them with pages that will enter it.  Otherwise a few misses
+ *	6. Claimed frames count as the window's: others are filling them with pages
+ *	   that will enter it.  Otherwise a few misses
  *	   at a time would keep a small window short of its bound, and pages would
  *	   enter the main space uncompared.
  *
@@ -39,7 +39,7 @@
  *	    the tail of protected to the head of probation.  From protected: to
  *	    its head.
  *	  victim: candidate = first usable page from the tail of window, but only
- *	    if |window| + free frames >= max_window; rival = first usable from
+ *	    if |window| + vacant frames >= max_window; rival = first usable from
  *	    the tail of probation.
  *	    Both: the rival if estimate(candidate) > estimate(rival), else the
  *	    candidate.  One: that.  None: the first usable from the tail of
@@ -48,12 +48,13 @@
  *	  admit: add the page to the sketch, unless made by VACUUM or correlated;
  *	    to the head of window; then, if |window| > max_window, the tail of
  *	    window to the head of probation.
+ *	  restore: to its place; then the bounds, as in leave.
  *	  join: the sketch's (sketch.h), then the sizes anew.
  *	  leave: the same; then while |window| > max_window its tail to the head
  *	    of probation; then while |protected| > max_protected its tail to the
  *	    head of probation.
  *	  coldest: window, probation, protected, each from its tail, if |window| +
- *	    free frames >= max_window and the estimate for its tail is at most
+ *	    vacant frames >= max_window and the estimate for its tail is at most
  *	    that for the tail of probation; probation, window, protected otherwise.
  *
  * Costs: every hit moves a node and touches a second cache line, so hits need
@@ -110,7 +111,7 @@ wins(const tp_pool *pool, uint32_t candidate, uint32_t rival)
 static bool
 window_is_full(const tp_pool *pool)
 {
-	return tp_list_of(pool, WINDOW)->count + tp_list_of(pool, TP_FREE)->count >=
+	return tp_list_of(pool, WINDOW)->count + tp_vacant(pool) >=
 		tp_state(pool, w_tinylfu_state)->max_window;
 }
 
@@ -181,6 +182,18 @@ w_tinylfu_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	(void) access;
 	tp_list_remove(pool, frame);
+}
+
+static void
+w_tinylfu_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+				  const tp_access *access)
+{
+	const w_tinylfu_state *state = tp_state(pool, w_tinylfu_state);
+
+	(void) access;
+	tp_list_put_back(pool, list, frame);
+	bound_list(pool, WINDOW, state->max_window);
+	bound_list(pool, PROTECTED, state->max_protected);
 }
 
 static void
@@ -285,6 +298,7 @@ const tp_policy tp_policy_w_tinylfu = {
 	.prefetch = w_tinylfu_prefetch,
 	.victim = w_tinylfu_victim,
 	.evict = w_tinylfu_evict,
+	.restore = w_tinylfu_restore,
 	.admit = w_tinylfu_admit,
 	.forget = w_tinylfu_forget,
 	.coldest = w_tinylfu_coldest,

@@ -59,7 +59,8 @@
  * epoch; pages often written stay longer, so that fewer writes reach the disk.
  * Memory: 24 bytes per frame beside the node; `history` ghosts per frame.
  *
- * LOCKING.  A hit reads the pool's epoch and writes the page's logs.  Races as
+ * LOCKING.  A hit reads the pool's epoch and writes the page's logs.  Choices
+ * and evictions need no lock if nothing is remembered (history=0).  Races as
  * in watt_log.h.  A hit overtaken by the frame's next admission may leave the
  * new page some of the old one's stamps, unless the caller holds a pin.
  */
@@ -96,7 +97,8 @@ enum
 typedef struct watt_state
 {
 	uint64_t	epoch;			/* read by hits without the lock */
-	uint32_t	evictions;		/* in this epoch */
+	uint32_t	evictions;		/* in this epoch; in a shared pool two who end
+								 * it at once may lose each other's */
 } watt_state;
 
 typedef struct watt_page
@@ -134,7 +136,7 @@ static double
 value_of(const tp_pool *pool, uint32_t frame)
 {
 	const double *params = pool->header->params;
-	uint64_t	epoch = tp_state(pool, watt_state)->epoch;
+	uint64_t	epoch = watt_load(&tp_state(pool, watt_state)->epoch);
 
 	return watt_log_frequency(accesses_of(pool, frame), epoch,
 							  params[PARAM_DAMPENING]) +
@@ -240,7 +242,7 @@ static void
 watt_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	static const tp_ghost nothing = {0};
-	uint64_t	epoch = tp_state(pool, watt_state)->epoch;
+	uint64_t	epoch = watt_load(&tp_state(pool, watt_state)->epoch);
 	uint32_t	ghost = tp_ghost_of_node(pool, frame);
 
 	recall(pool, frame, ghost != TP_NONE && tp_promotes(access) ?
@@ -268,10 +270,10 @@ watt_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		watt_trim_ghosts(pool, limit - 1);
 		leave_ghost(pool, frame);
 	}
-	if (++state->evictions >= epoch_length)
+	if (__atomic_add_fetch(&state->evictions, 1, __ATOMIC_RELAXED) >= epoch_length)
 	{
-		state->evictions = 0;
-		watt_store(&state->epoch, state->epoch + 1);
+		__atomic_store_n(&state->evictions, 0, __ATOMIC_RELAXED);
+		watt_store(&state->epoch, watt_load(&state->epoch) + 1);
 	}
 }
 
@@ -381,7 +383,8 @@ const tp_policy tp_policy_watt = {
 	.name = "watt",
 	.title = "write-aware timestamp tracking",
 	.source = "Voehringer, Leis, PVLDB 2023",
-	.flags = TP_HIT_LOCK_FREE | TP_COUNTS_ALL | TP_RANDOMIZED,
+	.flags = TP_HIT_LOCK_FREE | TP_CHOICE_LOCK_FREE | TP_COUNTS_ALL |
+		TP_RANDOMIZED,
 	.state_size = sizeof(watt_state),
 	.extra_size = sizeof(watt_page),
 	.params = watt_params,

@@ -51,26 +51,54 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 		policy->prefetch(pool, keys, batch->count, 1);
 }
 
+/* A page has come into this frame, if it is there still. */
+static bool
+commit_admission(const tp_pool *pool, uint32_t frame, tp_page page,
+				 const tp_access *access, tp_holds holds, void *arg)
+{
+	if (holds != NULL && !holds(arg, frame, page))
+		return false;
+	if (tp_is_resident(pool, frame))
+	{
+		if (tp_page_equal(tp_page_of(pool, frame), page))
+			return false;
+		tp_forget(pool, frame);
+	}
+	tp_admit(pool, frame, page, access);
+	return true;
+}
+
+static bool
+commit_hit(const tp_pool *pool, uint32_t frame, tp_page page,
+		   const tp_access *access)
+{
+	if (!tp_is_resident(pool, frame) ||
+		!tp_page_equal(tp_page_of(pool, frame), page))
+		return false;
+	tp_hit(pool, frame, access);
+	return true;
+}
+
 uint32_t
-tp_batch_commit(const tp_pool *pool, tp_batch *batch, const tp_access *access)
+tp_batch_commit(const tp_pool *pool, tp_batch *batch, const tp_access *access,
+				tp_holds holds, void *arg)
 {
 	uint32_t	skipped = 0;
-	tp_access	hit = *access;
+	tp_access	told = *access;
 
 	for (uint32_t i = 0; i < batch->count; i++)
 	{
 		const tp_batch_entry *entry = &batch->entries[i];
-		const tp_node *node = &pool->nodes[entry->frame];
+		tp_page		page = tp_page_make(entry->relation, entry->block);
 
-		if (node->list == TP_FREE || node->relation != entry->relation ||
-			node->block != entry->block)
-		{
-			skipped++;
-			continue;
-		}
-		hit.flags = entry->flags;
-		tp_hit(pool, entry->frame, &hit);
+		told.flags = entry->flags & ~TP_BATCH_ADMISSION;
+		if (entry->flags & TP_BATCH_ADMISSION)
+			skipped += !commit_admission(pool, entry->frame, page, &told, holds,
+										 arg);
+		else
+			skipped += !commit_hit(pool, entry->frame, page, &told);
 	}
 	batch->count = 0;
+	batch->admissions = 0;
 	return skipped;
 }

@@ -58,6 +58,7 @@ tp_block_pool(const tp_policy *policy, const double *params, uint32_t capacity,
 	pool.buckets_per_frame = tp_policy_buckets_per_frame(policy, params);
 	pool.spare_ghost = pool.ghosts_per_frame * capacity;
 	pool.header = (tp_header *) (void *) p;
+	pool.chooser = &pool.header->chooser;
 	p += header_size();
 	pool.nodes = (tp_node *) (void *) p;
 	p += (size_t) capacity * sizeof(tp_node);

@@ -8,7 +8,7 @@
 
 _Static_assert(sizeof(tp_node) == 32, "a node is half a cache line");
 _Static_assert(sizeof(tp_ghost) == 32, "a ghost is half a cache line");
-_Static_assert(sizeof(tp_header) <= 1024, "a header is at most 1 KiB");
+_Static_assert(sizeof(tp_header) <= 2048, "a header is at most 2 KiB");
 
 void
 tp_pool_init(const tp_pool *pool, const double *params, uint64_t seed)
@@ -18,7 +18,6 @@ tp_pool_init(const tp_pool *pool, const double *params, uint64_t seed)
 	const tp_list empty = {TP_NONE, TP_NONE, 0};
 
 	memset(header, 0, sizeof(*header));
-	header->random_state = seed;
 	if (params != NULL)
 		memcpy(header->params, params, sizeof(header->params));
 	else
@@ -40,6 +39,25 @@ tp_pool_init(const tp_pool *pool, const double *params, uint64_t seed)
 	}
 	if (policy->init != NULL)
 		policy->init(pool);
+	tp_chooser_init(pool, seed, 0);
+}
+
+void
+tp_chooser_init(const tp_pool *pool, uint64_t seed, uint32_t backend)
+{
+	memset(pool->chooser, 0, sizeof(*pool->chooser));
+	pool->chooser->random_state = backend == 0 ? seed :
+		tp_mix64(seed + tp_mix64(backend));
+	if (pool->policy->init_chooser != NULL)
+		pool->policy->init_chooser(pool);
+}
+
+void
+tp_share(const tp_pool *pool)
+{
+	TP_ASSERT(tp_can_share(pool));
+	TP_ASSERT(pool->header->lists[TP_FREE].count == 0);
+	pool->header->shared = true;
 }
 
 void
@@ -64,6 +82,33 @@ tp_join(const tp_pool *pool, uint32_t frame)
 }
 
 void
+tp_restore(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	tp_node    *node = &pool->nodes[frame];
+	unsigned	list = node->list & ~(unsigned) TP_CLAIMED;
+
+	TP_ASSERT(tp_is_claimed(pool, frame) && list != TP_FREE);
+	if (node->origin != TP_FREE)
+	{
+		uint32_t	ghost = tp_ghost_of_node(pool, frame);
+
+		if (ghost != TP_NONE)
+			tp_ghost_remove(pool, ghost);
+		else
+			node->origin = TP_FREE;
+	}
+	if (!pool->header->shared)
+		pool->header->claimed--;
+	__atomic_store_n(&node->generation, node->generation + 1, __ATOMIC_RELAXED);
+	if (pool->policy->restore != NULL)
+		pool->policy->restore(pool, list, frame, access);
+	else if (tp_list_is_ring(pool->policy, list))
+		tp_ring_add(pool, list, frame);
+	else
+		tp_list_put_back(pool, list, frame);
+}
+
+void
 tp_leave(const tp_pool *pool, uint32_t frame)
 {
 	tp_header  *header = pool->header;
@@ -72,7 +117,11 @@ tp_leave(const tp_pool *pool, uint32_t frame)
 	uint32_t	last = header->frames - 1;
 	uint32_t	moved = pool->members[last];
 
-	tp_list_remove(pool, frame);
+	TP_ASSERT(!tp_is_resident(pool, frame));
+	if (tp_is_claimed(pool, frame))
+		header->claimed--;
+	else
+		tp_list_remove(pool, frame);
 
 	/* all that the frame's departure leaves room for, the spare one too */
 	if (pool->policy->trim_ghosts != NULL)
@@ -95,6 +144,7 @@ check_members(const tp_pool *pool, tp_report report, void *arg)
 {
 	tp_header  *header = pool->header;
 	uint32_t	counts[TP_MAX_LISTS] = {0};
+	uint32_t	claimed = 0;
 	int			bad = 0;
 
 	for (uint32_t i = 0; i < header->frames; i++)
@@ -103,15 +153,19 @@ check_members(const tp_pool *pool, tp_report report, void *arg)
 
 		bad += tp_expect(node->slot == i, "member does not know its slot",
 						 pool->members[i], report, arg);
-		if (node->list < TP_MAX_LISTS)
+		if (node->list >= TP_CLAIMED)
+			claimed++;
+		else if (node->list < TP_MAX_LISTS)
 			counts[node->list]++;
 		else
 			bad += tp_expect(false, "frame on a list that is not there",
 							 pool->members[i], report, arg);
 	}
+	bad += tp_expect(header->shared || claimed == header->claimed,
+					 "wrong number of claimed frames", claimed, report, arg);
 	for (unsigned list = 0; list < TP_MAX_LISTS; list++)
 	{
-		bad += tp_expect(counts[list] == header->lists[list].count,
+		bad += tp_expect(header->shared || counts[list] == header->lists[list].count,
 						 "list count is not the number of frames on it", list,
 						 report, arg);
 		if (list > 0 && counts[list] > 0)
@@ -163,7 +217,7 @@ tp_check(const tp_pool *pool, tp_report report, void *arg)
 	/* no page is both resident and a ghost */
 	if (bad == 0 && pool->header->ghost_count > 0)
 		for (uint32_t i = 0; i < pool->header->frames; i++)
-			if (!tp_is_free(pool, pool->members[i]))
+			if (tp_is_resident(pool, pool->members[i]))
 				bad += tp_expect(tp_ghost_of_node(pool, pool->members[i]) ==
 								 TP_NONE, "ghost of a resident page",
 								 pool->members[i], report, arg);

@@ -82,6 +82,7 @@ tp_tier_forget(const tp_tier *tier, uint32_t frame)
 	tier->counters->forgotten++;
 	tier->stale[frame] = 0;
 	tp_forget(&tier->pool, frame);
+	tp_release(&tier->pool, frame);
 }
 
 int
@@ -94,7 +95,7 @@ tp_tier_check(const tp_tier *tier, tp_report report, void *arg)
 	{
 		uint32_t	frame = pool->members[i];
 
-		bad += tp_expect(!tp_is_free(pool, frame) || !tier->stale[frame],
+		bad += tp_expect(tp_is_resident(pool, frame) || !tier->stale[frame],
 						 "stale copy in a free frame", frame, report, arg);
 	}
 	return bad;

@@ -39,7 +39,7 @@ tp_coldest_bands(const tp_pool *pool, tp_cursor *cursor, uint32_t bands,
 			uint64_t	i = (uint64_t) start + cursor->position++;
 			uint32_t	frame = pool->members[i % n];
 
-			if (!tp_is_free(pool, frame) &&
+			if (tp_is_resident(pool, frame) &&
 				band_of(pool, frame) == cursor->stage)
 				return frame;
 		}

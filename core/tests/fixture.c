@@ -106,7 +106,7 @@ find(const fixture *f, tp_page page)
 	{
 		uint32_t	frame = f->pool.members[i];
 
-		if (!tp_is_free(&f->pool, frame) &&
+		if (tp_is_resident(&f->pool, frame) &&
 			tp_page_equal(tp_page_of(&f->pool, frame), page))
 			return frame;
 	}
@@ -142,7 +142,7 @@ reference(fixture *f, tp_page page, const tp_access *access)
 		return;
 	}
 	assert_true(usable(f, frame));
-	if (!tp_is_free(&f->pool, frame))
+	if (tp_is_resident(&f->pool, frame))
 		tp_evict(&f->pool, frame, access);
 	tp_admit(&f->pool, frame, page, access);
 }
@@ -165,9 +165,18 @@ leave(fixture *f)
 	uint32_t	frame = tp_victim(&f->pool, tp_page_make(UINT32_MAX, 0), usable, f, &access);
 
 	assert_int_not_equal(frame, TP_NONE);
-	if (!tp_is_free(&f->pool, frame))
+	if (tp_is_resident(&f->pool, frame))
 		tp_evict(&f->pool, frame, &access);
 	tp_leave(&f->pool, frame);
+}
+
+void
+fixture_evict(fixture *f, uint32_t frame)
+{
+	const tp_access access = {0};
+
+	tp_evict(&f->pool, frame, &access);
+	tp_release(&f->pool, frame);
 }
 
 static const char *
@@ -201,7 +210,12 @@ step(fixture *f, const char *text)
 	text = read_page(strchr("-!?", verb) ? text + 1 : text, &page);
 
 	if (verb == '-')
-		tp_forget(&f->pool, find(f, page));
+	{
+		uint32_t	frame = find(f, page);
+
+		tp_forget(&f->pool, frame);
+		tp_release(&f->pool, frame);
+	}
 	else if (verb == '!' || verb == '?')
 		f->pinned[find(f, page)] = verb == '!';
 	else

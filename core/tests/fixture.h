@@ -45,6 +45,9 @@ fixture    *fixture_new(const char *policy, const char *params,
 						uint32_t frames);
 void		fixture_free(fixture *f);
 
+/* Evicts the page in this frame, for no other: the frame is free then. */
+void		fixture_evict(fixture *f, uint32_t frame);
+
 /* Runs the text; after each step all invariants are checked and the state is
  * moved to other memory. */
 void		fixture_run(fixture *f, const char *text);

@@ -177,13 +177,12 @@ static void
 full_ghost_slots_drop_the_oldest(void **unused)
 {
 	fixture    *f = fixture_new("2q", "kout=1", 2);
-	tp_access	access = {0};
 
 	(void) unused;
 	fixture_run(f, "1 2 3 4");
 	fixture_expect(f, "A1in: 4 3 | Am: | A1out: 2 1 | Kin=1 | Kout=2");
-	tp_evict(&f->pool, tp_list_of(&f->pool, 1)->tail, &access);
-	tp_evict(&f->pool, tp_list_of(&f->pool, 1)->tail, &access);
+	fixture_evict(f, tp_list_of(&f->pool, 1)->tail);
+	fixture_evict(f, tp_list_of(&f->pool, 1)->tail);
 	assert_int_equal(tp_check(&f->pool, NULL, NULL), 0);
 	fixture_expect(f, "A1in: | Am: | A1out: 4 3 2 | Kin=1 | Kout=2");
 	fixture_run(f, "2");

@@ -13,7 +13,7 @@ static tp_batch_due
 add(fixture *f, uint32_t block, uint32_t flags)
 {
 	for (uint32_t frame = 0; frame < f->pool.header->frames; frame++)
-		if (!tp_is_free(&f->pool, frame) && tp_page_of(&f->pool, frame).block == block)
+		if (tp_is_resident(&f->pool, frame) && tp_page_of(&f->pool, frame).block == block)
 			return tp_batch_add(&batch, frame, tp_page_make(0, block), flags, 3, 4);
 	fail_msg("block %u is not resident", block);
 	return TP_BATCH_FULL;
@@ -31,7 +31,7 @@ due_at_threshold_and_size(void **unused)
 	assert_int_equal(add(f, 3, 0), TP_BATCH_TRY);
 	assert_int_equal(add(f, 4, 0), TP_BATCH_FULL);
 	fixture_expect(f, "recent: 4 3 2 1");	/* nothing was told to the policy */
-	tp_batch_commit(&f->pool, &batch, &none);
+	tp_batch_commit(&f->pool, &batch, &none, NULL, NULL);
 	fixture_free(f);
 }
 
@@ -55,10 +55,10 @@ commits_in_order(void **unused)
 	add(f, 1, 0);
 	add(f, 2, 0);
 	tp_batch_prefetch(&f->pool, &batch);
-	assert_int_equal(tp_batch_commit(&f->pool, &batch, &none), 0);
+	assert_int_equal(tp_batch_commit(&f->pool, &batch, &none, NULL, NULL), 0);
 	fixture_expect(f, "recent: 2 1 3 4");
 	assert_int_equal(batch.count, 0);
-	assert_int_equal(tp_batch_commit(&f->pool, &batch, &none), 0);
+	assert_int_equal(tp_batch_commit(&f->pool, &batch, &none, NULL, NULL), 0);
 	fixture_expect(f, "recent: 2 1 3 4");
 	fixture_free(f);
 }
@@ -74,7 +74,7 @@ skips_pages_that_left(void **unused)
 	add(f, 2, 0);
 	add(f, 3, 0);
 	fixture_run(f, "4 -2");		/* 1 was evicted for 4, 2 forgotten */
-	assert_int_equal(tp_batch_commit(&f->pool, &batch, &none), 2);
+	assert_int_equal(tp_batch_commit(&f->pool, &batch, &none, NULL, NULL), 2);
 	fixture_expect(f, "recent: 3 4");
 	fixture_free(f);
 }
@@ -88,7 +88,7 @@ counts_pages_that_came_back(void **unused)
 	fixture_run(f, "1 2");
 	add(f, 1, 0);
 	fixture_run(f, "-1 1 2");	/* to the frame it was in */
-	assert_int_equal(tp_batch_commit(&f->pool, &batch, &none), 0);
+	assert_int_equal(tp_batch_commit(&f->pool, &batch, &none, NULL, NULL), 0);
 	fixture_expect(f, "recent: 1 2");
 	fixture_free(f);
 }
@@ -102,7 +102,7 @@ flags_are_the_entries_own(void **unused)
 	fixture_run(f, "1 2 3");
 	add(f, 1, TP_VACUUM);
 	add(f, 2, 0);
-	tp_batch_commit(&f->pool, &batch, &none);
+	tp_batch_commit(&f->pool, &batch, &none, NULL, NULL);
 	fixture_expect(f, "recent: 2 3 1");
 	fixture_free(f);
 }

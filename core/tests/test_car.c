@@ -216,7 +216,7 @@ evict(fixture *f, uint32_t block)
 	tp_access	access = {0};
 
 	for (uint32_t frame = 0; frame < f->pool.header->frames; frame++)
-		if (!tp_is_free(&f->pool, frame) && f->pool.nodes[frame].block == block)
+		if (tp_is_resident(&f->pool, frame) && f->pool.nodes[frame].block == block)
 		{
 			tp_evict(&f->pool, frame, &access);
 			return;

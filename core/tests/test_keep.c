@@ -73,12 +73,11 @@ evicted_in_the_order_of_coldest(void **unused)
 {
 	fixture    *f = fixture_new("keep", NULL, 3);
 	tp_cursor	cursor = {0};
-	tp_access	access = {0};
 
 	(void) unused;
 	fixture_run(f, "1 2 3 1");
 	fixture_expect_coldest(f, "1 2 3");
-	tp_evict(&f->pool, tp_coldest(&f->pool, &cursor), &access);
+	fixture_evict(f, tp_coldest(&f->pool, &cursor));
 	fixture_expect(f, "kept: 3 2");
 	fixture_run(f, "/ 4");
 	fixture_expect(f, "kept: 3 2");

@@ -174,13 +174,12 @@ ghosts_are_bounded(void **unused)
 static void
 evict(fixture *f, uint32_t block)
 {
-	tp_access	access = {0};
 	uint32_t	frame = 0;
 
-	while (tp_is_free(&f->pool, frame) ||
+	while (!tp_is_resident(&f->pool, frame) ||
 		   f->pool.nodes[frame].block != block)
 		frame++;
-	tp_evict(&f->pool, frame, &access);
+	fixture_evict(f, frame);
 }
 
 /* Evictions without admissions use all six slots up: the last ghost goes. */

@@ -94,13 +94,12 @@ oldest_history_is_not_lost_on_return(void **unused)
 static void
 evict(fixture *f, uint32_t block)
 {
-	tp_access	access = {0};
 	uint32_t	frame = 0;
 
-	while (tp_is_free(&f->pool, frame) ||
+	while (!tp_is_resident(&f->pool, frame) ||
 		   f->pool.nodes[frame].block != block)
 		frame++;
-	tp_evict(&f->pool, frame, &access);
+	fixture_evict(f, frame);
 }
 
 /* Evictions without admissions use all four slots up: the oldest goes. */

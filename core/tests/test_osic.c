@@ -240,7 +240,7 @@ coldest_walks_all_partitions_of_a_large_pool(void **unused)
 										  NULL, &access);
 
 			assert_int_equal(frame, page % n);
-			if (!tp_is_free(&pool, frame))
+			if (tp_is_resident(&pool, frame))
 				tp_evict(&pool, frame, &access);
 			tp_admit(&pool, frame, tp_page_make(0, page), &access);
 		}

@@ -46,7 +46,7 @@ static uint32_t
 frame_of(const tier_fixture *t, uint32_t block)
 {
 	for (uint32_t frame = 0; frame < FIXTURE_CAPACITY; frame++)
-		if (!tp_is_free(&t->tier.pool, frame) &&
+		if (tp_is_resident(&t->tier.pool, frame) &&
 			t->tier.pool.nodes[frame].block == block)
 			return frame;
 	return TP_NONE;
@@ -65,7 +65,7 @@ miss(tier_fixture *t, uint32_t block)
 	frame = tp_tier_offer(&t->tier, page, NULL, NULL, &plain);
 	if (frame == TP_NONE)
 		return false;
-	if (!tp_is_free(&t->tier.pool, frame))
+	if (tp_is_resident(&t->tier.pool, frame))
 		tp_tier_evict(&t->tier, frame, &plain);
 	tp_tier_admit(&t->tier, frame, page, &plain);
 	return false;

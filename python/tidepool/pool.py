@@ -30,7 +30,7 @@ class Pool:
     Frames are numbered from 0; frames 0 … frames-1 belong to the pool at
     first.  Pages are numbers below 2**64 (relation << 34 | fork << 32 |
     block).  Preconditions are the caller's: a frame to hit, evict or forget
-    is resident, one to admit into or to leave is free.  References are made
+    is resident, one to admit into or to leave is free or claimed.  References are made
     at time ``now`` and through the scan with handle ``scan``; ``scans`` is
     whom the policy may ask what will be read next.
     """
@@ -97,20 +97,36 @@ class Pool:
         return self._frame(lib.tps_cache_victim(self._cache, page, marks, access))
 
     def evict(self, frame: int, flags: int = 0, backend: int = 0) -> None:
-        """Carry out the eviction of the page in this frame."""
+        """Carry out the eviction of the page in this frame, which is claimed then."""
         lib.tps_cache_evict(self._cache, frame, self._access(flags, backend))
 
     def admit(self, frame: int, page: int, flags: int = 0, backend: int = 0) -> None:
-        """Load a page that is not resident into a free frame."""
+        """Load a page that is not resident into a free or claimed frame."""
         lib.tps_cache_admit(self._cache, frame, page, self._access(flags, backend))
 
+    def restore(self, frame: int, flags: int = 0, backend: int = 0) -> None:
+        """Undo the eviction of this frame's page, the last thing that happened to the frame."""
+        lib.tps_cache_restore(self._cache, frame, self._access(flags, backend))
+
+    def claim(self, frame: int) -> None:
+        """Take a free frame: no victim will be it."""
+        lib.tps_cache_claim(self._cache, frame)
+
+    def release(self, frame: int) -> None:
+        """Give a claimed frame back: it is free, and the next victim."""
+        lib.tps_cache_release(self._cache, frame)
+
     def forget(self, frame: int) -> None:
-        """Say that the page in this frame ceased to exist."""
+        """Say that the page in this frame ceased to exist: the frame is free."""
         lib.tps_cache_forget(self._cache, frame)
 
     def is_free(self, frame: int) -> bool:
-        """Whether a frame of the pool holds no page."""
+        """Whether a frame of the pool holds no page: it is free or claimed."""
         return bool(lib.tps_cache_is_free(self._cache, frame))
+
+    def is_claimed(self, frame: int) -> bool:
+        """Whether a frame of the pool holds no page, and is not offered as a victim."""
+        return bool(lib.tps_cache_is_claimed(self._cache, frame))
 
     def page_of(self, frame: int) -> int:
         """Return the page in a resident frame."""

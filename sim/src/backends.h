@@ -1,7 +1,7 @@
 /*
  * backends.h
- *	  What a replay keeps of each backend: its last reference, and hits that
- *	  it has queued.
+ *	  What a replay keeps of each backend: its last reference, what it has
+ *	  queued, and what it remembers of its choices.
  */
 #ifndef TIDEPOOL_SIM_BACKENDS_H
 #define TIDEPOOL_SIM_BACKENDS_H
@@ -11,9 +11,12 @@
 #include "tidepool/batch.h"
 #include "tidepool/sim.h"
 
+#include "cache.h"
+
 #define BACKEND_SLOTS 4096		/* backends are told apart modulo this; those
 								 * that share a slot lose repetitions, never
-								 * invent them, and queue their hits together */
+								 * invent them, and have one queue and one
+								 * chooser together */
 
 typedef struct backend_state
 {
@@ -21,7 +24,8 @@ typedef struct backend_state
 	uint32_t	number;
 	uint64_t	page;
 	uint64_t	time;
-	tp_batch   *queue;			/* NULL until there is a hit to queue */
+	tp_batch   *queue;			/* NULL until there is something to queue */
+	tp_chooser *chooser;		/* NULL until it chooses, if it has its own */
 } backend_state;
 
 static inline backend_state *
@@ -35,7 +39,10 @@ backends_free(backend_state *backends)
 {
 	if (backends != NULL)
 		for (size_t i = 0; i < BACKEND_SLOTS; i++)
+		{
 			free(backends[i].queue);
+			free(backends[i].chooser);
+		}
 	free(backends);
 }
 
@@ -57,29 +64,78 @@ backend_repeats(backend_state *b, uint32_t number, uint64_t page, uint64_t now,
 	return same;
 }
 
-/*
- * Queue a hit of this backend, and tell the policy of all that are queued if
- * they are `size` now.  In a replay nobody else has the lock, so there is no
- * threshold before the queue's size.  False when memory ran out.
- */
 static inline bool
-backend_queue_hit(backend_state *b, const tp_pool *pool, uint32_t frame,
-				  const tp_access *access, uint32_t size)
+backend_has_queue(backend_state *b)
 {
-	if (b->queue == NULL && (b->queue = calloc(1, sizeof(*b->queue))) == NULL)
-		return false;
-	if (tp_batch_add(b->queue, frame, tp_page_of(pool, frame), access->flags,
-					 size, size) != TP_BATCH_QUEUED)
-		tp_batch_commit(pool, b->queue, access);
-	return true;
+	if (b->queue == NULL)
+		b->queue = calloc(1, sizeof(*b->queue));
+	return b->queue != NULL;
+}
+
+/* Is the page in this frame, as the page table has it? */
+static inline bool
+cache_holds(void *cache, uint32_t frame, tp_page page)
+{
+	return pagetable_find(&((tps_cache *) cache)->table,
+						  page.relation << 32 | page.block) == frame;
 }
 
 /* Tell the policy of all that this backend has queued. */
 static inline void
-backend_commit(backend_state *b, const tp_pool *pool, const tp_access *access)
+backend_commit(backend_state *b, tps_cache *cache, const tp_access *access)
 {
 	if (b->queue != NULL)
-		tp_batch_commit(pool, b->queue, access);
+		tp_batch_commit(&cache->pool, b->queue, access, cache_holds, cache);
+}
+
+/*
+ * Queue a hit of this backend or, with TP_BATCH_ADMISSION, a page that it has
+ * brought in; and tell the policy of all that are queued if they are `size`
+ * now.  In a replay nobody else has the lock, so there is no threshold before
+ * the queue's size.  False when memory ran out.
+ */
+static inline bool
+backend_queue(backend_state *b, tps_cache *cache, uint32_t frame,
+			  uint64_t page, const tp_access *access, uint32_t kind,
+			  uint32_t size)
+{
+	tp_batch_due due;
+
+	if (!backend_has_queue(b))
+		return false;
+	if (kind == TP_BATCH_ADMISSION)
+		due = tp_batch_admit(b->queue, frame, cache_page(page), access->flags,
+							 size, size);
+	else
+		due = tp_batch_add(b->queue, frame, cache_page(page), access->flags,
+						   size, size);
+	if (due != TP_BATCH_QUEUED)
+		backend_commit(b, cache, access);
+	return true;
+}
+
+/*
+ * Choices are this backend's from now on.  Number 0 has the pool's own chooser,
+ * which is begun in the same way.  False when memory ran out.
+ */
+static inline bool
+backend_chooses(backend_state *b, tps_cache *cache, uint32_t number)
+{
+	bool		new = b->chooser == NULL;
+
+	if (number == 0)
+	{
+		cache->pool.chooser = &cache->pool.header->chooser;
+		return true;
+	}
+	if (new)
+		b->chooser = malloc(sizeof(*b->chooser));
+	if (b->chooser == NULL)
+		return false;
+	cache->pool.chooser = b->chooser;
+	if (new)
+		tp_chooser_init(&cache->pool, cache->seed, number);
+	return true;
 }
 
 #endif							/* TIDEPOOL_SIM_BACKENDS_H */

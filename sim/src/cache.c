@@ -62,6 +62,7 @@ tps_cache_new(const tp_policy *policy, const double *params, uint32_t capacity,
 	if (cache == NULL)
 		return NULL;
 	cache->capacity = capacity;
+	cache->seed = seed;
 	memcpy(cache->params, params, sizeof(cache->params));
 	cache->block = make_block(cache, policy);
 	if (cache->block == NULL || !pagetable_init(&cache->table, capacity))
@@ -155,12 +156,38 @@ tps_cache_forget(tps_cache *cache, uint32_t frame)
 {
 	pagetable_remove(&cache->table, cache_page_of(cache, frame));
 	tp_forget(&cache->pool, frame);
+	tp_release(&cache->pool, frame);
+}
+
+void
+tps_cache_restore(tps_cache *cache, uint32_t frame, const tp_access *access)
+{
+	pagetable_enter(&cache->table, cache_page_of(cache, frame), frame);
+	tp_restore(&cache->pool, frame, access);
+}
+
+void
+tps_cache_claim(tps_cache *cache, uint32_t frame)
+{
+	tp_claim(&cache->pool, frame);
+}
+
+void
+tps_cache_release(tps_cache *cache, uint32_t frame)
+{
+	tp_release(&cache->pool, frame);
+}
+
+bool
+tps_cache_is_claimed(const tps_cache *cache, uint32_t frame)
+{
+	return tp_is_claimed(&cache->pool, frame);
 }
 
 bool
 tps_cache_is_free(const tps_cache *cache, uint32_t frame)
 {
-	return tp_is_free(&cache->pool, frame);
+	return !tp_is_resident(&cache->pool, frame);
 }
 
 uint64_t
@@ -234,7 +261,7 @@ tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now)
 	{
 		uint32_t	frame = dispensable(pool, &access);
 
-		if (!tp_is_free(pool, frame))
+		if (tp_is_resident(pool, frame))
 			cache_evict(cache, frame, &access);
 		tp_leave(pool, frame);
 	}
@@ -255,7 +282,7 @@ tps_cache_check(const tps_cache *cache, char *text, size_t size)
 		if (frame == TP_NONE)
 			continue;
 		entries++;
-		bad += tp_expect(!tp_is_free(&cache->pool, frame) &&
+		bad += tp_expect(tp_is_resident(&cache->pool, frame) &&
 						 cache_page_of(cache, frame) == cache->table.slots[i].page,
 						 "page table names a frame that does not hold the page",
 						 frame, write_report, &report);

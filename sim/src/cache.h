@@ -17,6 +17,7 @@ struct tps_cache
 	void	   *block;			/* what pool points into */
 	uint32_t	capacity;
 	double		params[TP_MAX_PARAMS];
+	uint64_t	seed;
 	pagetable	table;
 	tp_extents *extents;		/* NULL unless the policy goes by
 								 * temperatures, or it is a tier's */

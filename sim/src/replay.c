@@ -23,10 +23,19 @@ replay_new(tps_cache *cache, opt_pool *o, const tps_options *options)
 		replay->dirty = calloc(cache->capacity, 1);
 		ok = replay->dirty != NULL;
 	}
+	if (ok && cache != NULL)
+		replay->own_choosers = tp_can_share(&cache->pool);
 	if (ok && cache != NULL && options->batch > 1)
-		replay->queues = (cache->pool.policy->flags &
-						  (TP_HIT_LOCK_FREE | TP_HIT_NOTHING)) == 0;
-	if (ok && (options->correlation_window > 0 || replay->queues))
+	{
+		replay->queues_hits = (cache->pool.policy->flags &
+							   (TP_HIT_LOCK_FREE | TP_HIT_NOTHING)) == 0;
+		replay->queues_admissions = !replay->own_choosers;
+	}
+	if (replay != NULL)
+		replay->only_choosers = replay->own_choosers && !replay->queues_hits &&
+			options->correlation_window == 0;
+	if (ok && (options->correlation_window > 0 || replay->queues_hits ||
+			   replay->queues_admissions || replay->own_choosers))
 	{
 		replay->backends = calloc(BACKEND_SLOTS, sizeof(*replay->backends));
 		ok = replay->backends != NULL;
@@ -93,11 +102,27 @@ tps_replay_io(const tps_replay *replay, tps_events *events)
 	io_events(replay->io, events);
 }
 
+/* So that the policy knows of all pages that are there. */
+static void
+commit_admissions(tps_replay *replay)
+{
+	const tp_access access = {0};
+
+	for (size_t i = 0; replay->queues_admissions && i < BACKEND_SLOTS; i++)
+	{
+		backend_state *b = &replay->backends[i];
+
+		if (b->queue != NULL && b->queue->admissions > 0)
+			backend_commit(b, replay->cache, &access);
+	}
+}
+
 void
 tps_replay_resize(tps_replay *replay, uint32_t frames, uint64_t now)
 {
 	tps_cache  *cache = replay->cache;
 
+	commit_admissions(replay);
 	tps_cache_resize(cache, frames, now);
 
 	/* the dirty pages of frames that have left were written back */
@@ -145,20 +170,27 @@ write_back(tps_replay *replay, uint32_t frame)
 		io_add(replay->io, EVENT_WRITE, cache_page_of(replay->cache, frame), 0, 0);
 }
 
-/* The page in this frame was referenced.  False when memory ran out. */
+/*
+ * The page in this frame was referenced.  If the policy has not been told yet
+ * that it came in, it learns of the hit after that.  False when memory ran out.
+ */
 static bool
-hit(tps_replay *replay, uint32_t frame, const tp_access *access)
+hit(tps_replay *replay, uint32_t frame, uint64_t page, const tp_access *access)
 {
 	const tp_pool *pool = &replay->cache->pool;
+	uint32_t	flags = pool->policy->flags;
 
 	replay->dirty[frame] |= (access->flags & TP_WRITE) != 0;
 	replay->tally.totals.correlated += (access->flags & TP_CORRELATED) != 0;
-	if (replay->queues &&
-		(tp_promotes(access) || (pool->policy->flags & TP_COUNTS_ALL)))
-		return backend_queue_hit(backend_of(replay->backends, access->backend),
-								 pool, frame, access,
-								 replay->tally.options.batch);
-	tp_hit(pool, frame, access);
+	if ((flags & TP_HIT_NOTHING) ||
+		(!tp_promotes(access) && (flags & TP_COUNTS_ALL) == 0))
+		return true;
+	if (replay->queues_hits ||
+		(replay->queues_admissions && tp_is_claimed(pool, frame)))
+		return backend_queue(backend_of(replay->backends, access->backend),
+							 replay->cache, frame, page, access, 0,
+							 replay->tally.options.batch);
+	pool->policy->hit(pool, frame, access);
 	return true;
 }
 
@@ -177,33 +209,48 @@ victim_for(tps_replay *replay, uint64_t page, const tp_access *access)
 	return frame;
 }
 
-static void
+/* The page comes into the cache.  False when memory ran out. */
+static bool
 load(tps_replay *replay, uint64_t page, const tp_access *access)
 {
 	tps_cache  *cache = replay->cache;
+	backend_state *backend = replay->backends == NULL ? NULL :
+		backend_of(replay->backends, access->backend);
 	uint32_t	frame;
 
 	cache_read(cache, page);
 	if (replay->io != NULL)
 		io_add(replay->io, EVENT_READ, page, access->flags & ~TP_WRITE, 0);
 	/* a server takes a free frame without asking the policy */
-	if (replay->queues && cache->pool.header->lists[TP_FREE].count == 0)
-		backend_commit(backend_of(replay->backends, access->backend),
-					   &cache->pool, access);
+	if (replay->queues_admissions &&
+		cache->pool.header->lists[TP_FREE].count == 0)
+		backend_commit(backend, cache, access);
+	if (replay->own_choosers &&
+		!backend_chooses(backend, cache, access->backend))
+		return false;
 	frame = victim_for(replay, page, access);
 	if (frame == TP_NONE)
 	{
 		replay->tally.totals.refused++;
-		return;
+		return true;
 	}
-	if (!tp_is_free(&cache->pool, frame))
+	if (tp_is_resident(&cache->pool, frame))
 	{
 		write_back(replay, frame);
 		pinned_remove(&replay->pinned, frame);
 		cache_evict(cache, frame, access);
 	}
-	cache_admit(cache, frame, page, access);
+	else
+		tp_claim(&cache->pool, frame);
 	replay->dirty[frame] = (access->flags & TP_WRITE) != 0;
+	if (!replay->queues_admissions)
+	{
+		cache_admit(cache, frame, page, access);
+		return true;
+	}
+	pagetable_enter(&cache->table, page, frame);
+	return backend_queue(backend, cache, frame, page, access,
+						 TP_BATCH_ADMISSION, replay->tally.options.batch);
 }
 
 /* ---- pages cease to exist ---- */
@@ -223,6 +270,7 @@ forget(tps_replay *replay, uint64_t first, uint32_t count)
 {
 	tps_cache  *cache = replay->cache;
 
+	commit_admissions(replay);
 	if (replay->io != NULL)
 		io_add(replay->io, EVENT_FORGET, first, 0, count);
 	if (replay->opt != NULL && count == 0)
@@ -239,7 +287,7 @@ forget(tps_replay *replay, uint64_t first, uint32_t count)
 		}
 	if (cache != NULL && count == 0)
 		for (uint32_t frame = 0; frame < cache->capacity; frame++)
-			if (!tp_is_free(&cache->pool, frame))
+			if (tp_is_resident(&cache->pool, frame))
 			{
 				uint64_t	page = cache_page_of(cache, frame);
 
@@ -356,13 +404,14 @@ run_policy(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 		{
 			if (plain)
 				tp_hit(pool, frame, &access);
-			else if (!hit(replay, frame, &access))
+			else if (!hit(replay, frame, page, &access))
 				*ok = false;
 		}
 		else
 		{
 			misses++;
-			load(replay, page, &access);
+			if (!load(replay, page, &access))
+				*ok = false;
 		}
 		if (detail && !tally_detail(&replay->tally, page, frame == TP_NONE))
 			*ok = false;
@@ -409,7 +458,8 @@ run(tps_replay *replay, const tps_events *events, size_t from, size_t to)
 	bool		ok = true;
 	bool		plain = events->kind == NULL && events->flags == NULL &&
 		events->time == NULL && events->backend == NULL &&
-		replay->backends == NULL && replay->scans.scans == NULL;
+		(replay->backends == NULL || replay->only_choosers) &&
+		replay->scans.scans == NULL;
 	uint64_t	misses;
 
 	if (replay->opt != NULL)

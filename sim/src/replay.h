@@ -26,9 +26,11 @@ struct tps_replay
 	pinned_frames pinned;		/* that cannot be evicted now */
 	io_log	   *io;				/* NULL unless it is kept */
 	backend_state *backends;	/* [BACKEND_SLOTS], NULL without a correlation
-								 * window and queues */
-	bool		queues;			/* hits are queued: the policy needs the lock
-								 * for them */
+								 * window, queues and own choosers */
+	bool		queues_hits;	/* the policy needs the lock for them */
+	bool		queues_admissions;	/* ... for choices */
+	bool		own_choosers;	/* each backend has one: choices need no lock */
+	bool		only_choosers;	/* that is all that backends are for */
 };
 
 #endif							/* TIDEPOOL_SIM_REPLAY_H */

@@ -226,7 +226,7 @@ admit(tps_tier *tier, uint64_t page, const tp_access *access)
 		tier->totals.refused++;
 		return TP_NONE;
 	}
-	if (!tp_is_free(&tier->core.pool, frame))
+	if (tp_is_resident(&tier->core.pool, frame))
 	{
 		if (tier->dirty[frame])
 		{
@@ -304,7 +304,7 @@ forget(tps_tier *tier, uint64_t first, uint32_t count)
 			tier_forget(tier, frame);
 	}
 	for (uint32_t frame = 0; count == 0 && frame < cache->capacity; frame++)
-		if (!tp_is_free(&tier->core.pool, frame))
+		if (tp_is_resident(&tier->core.pool, frame))
 		{
 			uint64_t	page = cache_page_of(cache, frame);
 
@@ -449,7 +449,7 @@ tps_tier_check(const tps_tier *tier, char *text, size_t size)
 		tp_tier_check(&tier->core, NULL, NULL);
 	for (uint32_t frame = 0; frame < tier->cache->capacity; frame++)
 	{
-		bool		holds = !tp_is_free(&tier->core.pool, frame);
+		bool		holds = tp_is_resident(&tier->core.pool, frame);
 
 		dirty += tier->dirty[frame];
 		bad += (tier->dirty[frame] && !holds) ||

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Model, last_usable, promotes
+from reference.base import Evicted, Model, last_usable, promotes
 
 
 class ARC(Model):
+    linked = ("T1", "T2")
+    ghost_lists = ("B1", "B2")
+
     def init(self) -> None:
         self.T1: list[int] = []
         self.T2: list[int] = []
@@ -74,6 +77,10 @@ class ARC(Model):
             self.T2.insert(0, frame)
         else:
             self.T1.insert(0, frame)
+        self.trim_directory()
+
+    def on_restore(self, frame: int, evicted: Evicted) -> None:
+        super().on_restore(frame, evicted)
         self.trim_directory()
 
     def on_forget(self, frame: int) -> None:

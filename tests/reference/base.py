@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from copy import copy
+from dataclasses import dataclass
 from math import inf
 
 from tidepool.scans import Scans
@@ -31,13 +33,39 @@ def last_usable(frames: list[int], unusable: Collection[int]) -> int | None:
     return None
 
 
+Place = tuple[int, int | None, int | None]  # a list's number, what was before and behind
+
+
+@dataclass
+class Evicted:
+    """A claimed frame's last page, and what the policy had of it."""
+
+    page: int
+    place: Place | None  # None: on no list, or on one without order
+    known: dict[str, object]
+
+
+def neighbours(items: list[int], item: int) -> tuple[int | None, int | None]:
+    """What is before and behind it."""
+    i = items.index(item)
+    return items[i - 1] if i > 0 else None, items[i + 1] if i + 1 < len(items) else None
+
+
+def put_back(items: list[int], item: int, before: int | None, behind: int | None) -> None:
+    """Between those that it was between, if they are neighbours; else at the end."""
+    if behind in items and neighbours(items, behind)[0] == before:
+        items.insert(items.index(behind), item)
+    else:
+        items.append(item)
+
+
 class Model:
     """A pool under one policy.
 
     A subclass implements on_hit, choose, on_evict, on_admit, on_forget,
     coldest and state, and on_join and on_leave if bounds depend on c.  It
-    keeps its lists as Python lists of frames (resident) or pages (ghosts),
-    most recent first.  ``page`` maps resident frames to pages, ``c`` is the
+    keeps its lists as Python lists of frames (resident, named in ``linked``) or
+    pages (ghosts, named in ``ghost_lists``), most recent first.  ``page`` maps resident frames to pages, ``c`` is the
     number of frames, ``now`` the time of the operation in microseconds,
     ``backend`` who made the reference being served, ``scan`` the handle of
     the scan it was made through, ``scans`` the running scans, ``capacity`` the
@@ -45,6 +73,10 @@ class Model:
     """
 
     counts_all = False  # on_hit is also told of references that do not promote
+    # attributes: lists of frames, lists of pages, dictionaries by frame
+    linked: tuple[str, ...] = ()
+    ghost_lists: tuple[str, ...] = ()
+    per_frame: tuple[str, ...] = ()
 
     def __init__(
         self, params: dict[str, float], seed: int, ghosts_per_frame: int, capacity: int = 0
@@ -59,6 +91,7 @@ class Model:
         self.ghosts_per_frame = ghosts_per_frame
         self.members: list[int] = []
         self.free: list[int] = []  # next to be used first
+        self.claimed: dict[int, Evicted | None] = {}  # None: not by an eviction
         self.page: dict[int, int] = {}
         self.origin: dict[int, str] = {}  # of a free frame: ghost list of its last page
         self.init()
@@ -106,7 +139,7 @@ class Model:
 
     def leave(self, frame: int) -> None:
         """The last member takes the place of the one that leaves."""
-        self.free.remove(frame)
+        self.vacate(frame)
         limit = (self.c - 1) * self.ghosts_per_frame + 1 if self.c > 1 else 0
         self.trim_ghosts(limit)
         slot = self.members.index(frame)
@@ -134,21 +167,74 @@ class Model:
     def evict(self, frame: int, flags: int, backend: int = 0) -> None:
         self.backend = backend
         self.origin.pop(frame, None)
+        evicted = Evicted(self.page[frame], self.place(frame), self.what_is_known(frame))
         self.on_evict(frame, flags)
         del self.page[frame]
+        self.claimed[frame] = evicted
+
+    def restore(self, frame: int, flags: int, backend: int = 0) -> None:
+        """Undo the eviction of the page that was in this frame."""
+        self.backend = backend
+        evicted = self.claimed.pop(frame)
+        assert evicted is not None
+        self.page[frame] = evicted.page
+        self.on_restore(frame, evicted)
+
+    def claim(self, frame: int) -> None:
+        self.free.remove(frame)
+        self.claimed[frame] = None
+
+    def release(self, frame: int) -> None:
+        del self.claimed[frame]
         self.free.insert(0, frame)
+
+    def vacate(self, frame: int) -> None:
+        """The frame, which holds no page, is neither free nor claimed any more."""
+        if frame in self.claimed:
+            del self.claimed[frame]
+        else:
+            self.free.remove(frame)
 
     def admit(self, frame: int, page: int, flags: int, backend: int = 0) -> None:
         self.backend = backend
-        self.free.remove(frame)
+        self.vacate(frame)
         self.page[frame] = page
         self.on_admit(frame, page, flags)
 
     def forget(self, frame: int) -> None:
+        """The frame is free then."""
         self.origin.pop(frame, None)
         self.on_forget(frame)
         del self.page[frame]
         self.free.insert(0, frame)
+
+    # ---- for restore ----
+
+    def frame_lists(self) -> list[list[int]]:
+        return [getattr(self, name) for name in self.linked]
+
+    def place(self, frame: int) -> Place | None:
+        for i, frames in enumerate(self.frame_lists()):
+            if frame in frames:
+                return i, *neighbours(frames, frame)
+        return None
+
+    def what_is_known(self, frame: int) -> dict[str, object]:
+        return {name: copy(getattr(self, name)[frame]) for name in self.per_frame}
+
+    def drop_ghost(self, page: int) -> None:
+        for name in self.ghost_lists:
+            if page in getattr(self, name):
+                getattr(self, name).remove(page)
+
+    def on_restore(self, frame: int, evicted: Evicted) -> None:
+        """The page is in self.page again."""
+        self.drop_ghost(evicted.page)
+        if evicted.place is not None:
+            number, before, behind = evicted.place
+            put_back(self.frame_lists()[number], frame, before, behind)
+        for name, value in evicted.known.items():
+            getattr(self, name)[frame] = value
 
     # ---- the policy's ----
 

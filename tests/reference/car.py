@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Model, promotes
+from reference.base import Evicted, Model, promotes
 
 
 class CAR(Model):
+    linked = ("T1", "T2")
+    ghost_lists = ("B1", "B2")
+    per_frame = ("bit",)
+
     def init(self) -> None:
         self.T1: list[int] = []
         self.T2: list[int] = []
@@ -23,6 +27,13 @@ class CAR(Model):
 
     def on_leave(self, frame: int, slot: int) -> None:
         self.p = min(self.p, float(self.c))
+        self.trim_directory()
+
+    def on_restore(self, frame: int, evicted: Evicted) -> None:
+        super().on_restore(frame, evicted)
+        self.trim_directory()
+
+    def trim_directory(self) -> None:
         while self.B1 and len(self.T1) + len(self.B1) > self.c:
             self.B1.pop()
         self.trim_ghosts(2 * self.c - len(self.T1) - len(self.T2))

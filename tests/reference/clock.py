@@ -11,6 +11,7 @@ class Clock(Model):
     """The members are the ring; ``hand`` is the index of the one it will look at next."""
 
     counts_all = True
+    per_frame = ("usage",)
 
     def init(self) -> None:
         self.hand = 0

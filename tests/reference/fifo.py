@@ -8,6 +8,8 @@ from reference.base import Model, last_usable
 
 
 class FIFO(Model):
+    linked = ("queue",)
+
     def init(self) -> None:
         self.queue: list[int] = []
 

@@ -9,6 +9,8 @@ from reference.sample import sample_frames
 
 
 class Hyperbolic(Model):
+    per_frame = ("references", "inserted")
+
     def init(self) -> None:
         self.clock = 0
         self.references: dict[int, int] = {}

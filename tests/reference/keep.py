@@ -8,6 +8,8 @@ from reference.base import Model
 
 
 class Keep(Model):
+    linked = ("kept",)
+
     def init(self) -> None:
         self.kept: list[int] = []
 

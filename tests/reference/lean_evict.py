@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import floor
 
-from reference.base import Model
+from reference.base import Evicted, Model
 
 DRAWS = 64  # for a victim, at most
 
 
 class LeanEvict(Model):
+    linked = ("cooling",)
+
     def init(self) -> None:
         self.cooling: list[int] = []
 
@@ -60,6 +62,11 @@ class LeanEvict(Model):
     def on_forget(self, frame: int) -> None:
         if frame in self.cooling:
             self.cooling.remove(frame)
+
+    def on_restore(self, frame: int, evicted: Evicted) -> None:
+        """Hot, if enough others are cooling meanwhile."""
+        if len(self.cooling) < self.target:
+            super().on_restore(frame, evicted)
 
     def coldest(self) -> list[int]:
         return self.cooling[::-1] + self.hot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Model, promotes
+from reference.base import Evicted, Model, promotes, put_back
 
 
 class LIRS(Model):
@@ -143,6 +143,25 @@ class LIRS(Model):
         self.take_out(page)
         self.remove_all(page)
         self.settle()
+
+    def frame_lists(self) -> list[list[int]]:
+        """Q."""
+        frames = {page: frame for frame, page in self.page.items()}
+        return [[frames[page] for page in self.queue]]
+
+    def on_restore(self, frame: int, evicted: Evicted) -> None:
+        """It is in S no longer, unless it was remembered as non-resident."""
+        page = evicted.page
+        if page in self.ghosts:
+            self.ghosts.remove(page)
+        else:
+            self.remove_all(page)
+        (order,) = self.frame_lists()
+        if evicted.place is None:
+            order.append(frame)
+        else:
+            put_back(order, frame, *evicted.place[1:])
+        self.queue = [self.page[other] for other in order]
 
     def on_leave(self, frame: int, slot: int) -> None:
         self.lend(0)

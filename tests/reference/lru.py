@@ -8,6 +8,8 @@ from reference.base import Model, last_usable
 
 
 class LRU(Model):
+    linked = ("recent",)
+
     def init(self) -> None:
         self.recent: list[int] = []
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import cast
 
-from reference.base import Model, promotes
+from reference.base import Evicted, Model, neighbours, promotes, put_back
 
 
 class LRUK(Model):
@@ -99,6 +100,29 @@ class LRUK(Model):
     def on_forget(self, frame: int) -> None:
         self.forget_page(self.page[frame])
         del self.history[self.page[frame]]
+
+    def frame_lists(self) -> list[list[int]]:
+        frames = {page: frame for frame, page in self.page.items()}
+        return [[frames[page] for page in self.infinite]]
+
+    def what_is_known(self, frame: int) -> dict[str, object]:
+        page = self.page[frame]
+        return {"history": list(self.history[page]), "last": self.last[page]}
+
+    def on_restore(self, frame: int, evicted: Evicted) -> None:
+        """Only infinite pages have an order."""
+        page = evicted.page
+        if page in self.ghosts:
+            self.ghosts.remove(page)
+        behind = None
+        if evicted.place is not None:
+            (order,) = self.frame_lists()
+            put_back(order, frame, *evicted.place[1:])
+            behind = neighbours(order, frame)[1]
+        at = len(self.recent) if behind is None else self.recent.index(self.page[behind])
+        self.recent.insert(at, page)
+        self.history[page] = cast(list[int], evicted.known["history"])
+        self.last[page] = cast(int, evicted.known["last"])
 
     def on_leave(self, frame: int, slot: int) -> None:
         self.trim_to_bound()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import floor, log2
 
-from reference.base import Model, last_usable, promotes
+from reference.base import Evicted, Model, last_usable, neighbours, promotes
 
 
 class MQ(Model):
+    per_frame = ("frequency", "expire_time")
+
     def init(self) -> None:
         self.m = int(self.params["queues"])
         self.queues: list[list[int]] = [[] for _ in range(self.m)]
@@ -82,6 +84,24 @@ class MQ(Model):
 
     def on_forget(self, frame: int) -> None:
         self.remove(frame)
+
+    def frame_lists(self) -> list[list[int]]:
+        return self.queues
+
+    def on_restore(self, frame: int, evicted: Evicted) -> None:
+        """It entered no later than the page before it, and no earlier than the next."""
+        super().on_restore(frame, evicted)
+        queue = next(queue for queue in self.queues if frame in queue)
+        before, behind = neighbours(queue, frame)
+        time = self.expire_time[frame]
+        if before is not None:
+            time = min(time, self.expire_time[before])
+        if behind is not None:
+            time = max(time, self.expire_time[behind])
+        self.expire_time[frame] = time
+
+    def drop_ghost(self, page: int) -> None:
+        self.Qout = [(ghost, f) for ghost, f in self.Qout if ghost != page]
 
     def trim_ghosts(self, limit: int) -> None:
         del self.Qout[limit:]

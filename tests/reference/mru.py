@@ -8,6 +8,8 @@ from reference.base import Model
 
 
 class MRU(Model):
+    linked = ("recent",)
+
     def init(self) -> None:
         self.recent: list[int] = []
 

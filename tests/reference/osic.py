@@ -8,6 +8,8 @@ from reference.base import Model
 
 
 class OSIC(Model):
+    per_frame = ("hot",)
+
     def init(self) -> None:
         self.hot: dict[int, int] = {}  # of resident frames
         self.hands = [0] * 16  # indexes in members, one per partition

@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from reference.base import Model
+from reference.base import Evicted, Model
 from reference.sample import sample_frames
 
 MOST = 256  # frames in a sample
@@ -76,6 +76,8 @@ class Chain:
 
 
 class PBM(Model):
+    per_frame = ("history",)
+
     def init(self) -> None:
         self.chain = Chain()
         self.neighbours: list[tuple[int, int]] = []  # of the last victim, as in list
@@ -189,6 +191,11 @@ class PBM(Model):
             since=0.0 if self.is_unforeseen() else inf,
         )
         self.chain.add(frame, 0 if self.is_trail() else self.scan % 2**32)
+
+    def on_restore(self, frame: int, evicted: Evicted) -> None:
+        super().on_restore(frame, evicted)
+        self.version[frame] += 1
+        self.chain.add(frame, 0)
 
     def on_forget(self, frame: int) -> None:
         self.version[frame] += 1

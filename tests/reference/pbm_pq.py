@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import inf
 
-from reference.base import Model, promotes
+from reference.base import Evicted, Model, promotes
 
 BLOCK_GROUP = 128
 
@@ -74,7 +74,7 @@ class PbmPq(Model):
             if group in groups:
                 groups.remove(group)
 
-    def place(self, group: Group) -> None:
+    def place_group(self, group: Group) -> None:
         self.remove(group)
         self.list_for(self.due[group]).insert(0, group)
 
@@ -85,7 +85,7 @@ class PbmPq(Model):
             if self.overdue:
                 group = self.overdue[-1]
                 self.estimate(group)
-                self.place(group)
+                self.place_group(group)
         for _ in range(corrections):
             stages = self.stages()
             stage = min(i for i, groups in enumerate(stages) if groups)
@@ -96,7 +96,7 @@ class PbmPq(Model):
             )
             if belongs == stage:
                 break
-            self.place(group)
+            self.place_group(group)
 
     # ---- operations ----
 
@@ -109,9 +109,9 @@ class PbmPq(Model):
         at_boundary = self.page[frame] % BLOCK_GROUP in (0, BLOCK_GROUP - 1)
         if at_boundary or self.due[group] + self.slice <= self.now:
             self.estimate(group)
-            self.place(group)
+            self.place_group(group)
         elif self.due[group] == inf:
-            self.place(group)
+            self.place_group(group)
 
     def on_hit(self, frame: int, flags: int) -> None:
         self.reference(frame)
@@ -124,19 +124,26 @@ class PbmPq(Model):
         return next((frame for frame in self.coldest() if frame not in unusable), None)
 
     def on_admit(self, frame: int, page: int, flags: int) -> None:
+        if self.enter(frame) and promotes(flags):
+            self.reference(frame)
+
+    def on_restore(self, frame: int, evicted: Evicted) -> None:
+        self.enter(frame)
+
+    def enter(self, frame: int) -> bool:
+        """Into its block group.  Whether there was that already."""
         group = self.group_of(frame)
-        block = page & 0xFFFFFFFF
+        block = self.page[frame] & 0xFFFFFFFF
         if group not in self.rows:
             self.rows[group] = [frame]
             self.span[group] = (block, block)
             self.estimate(group)
-            self.place(group)
-            return
+            self.place_group(group)
+            return False
         self.rows[group].insert(1, frame)
         lowest, highest = self.span[group]
         self.span[group] = (min(lowest, block), max(highest, block))
-        if promotes(flags):
-            self.reference(frame)
+        return True
 
     def on_forget(self, frame: int) -> None:
         group = self.group_of(frame)

@@ -11,6 +11,7 @@ class FastClock(Model):
     """A clock whose sweep lowers usage counts by ``lowered``."""
 
     counts_all = True
+    per_frame = ("usage",)
 
     def init(self) -> None:
         self.hand = 0  # index in members of the frame that a sweep looks at next
@@ -87,6 +88,8 @@ class Recycle(FastClock):
 
 
 class Jam(FastClock):
+    per_frame = ("usage", "written")
+
     def init(self) -> None:
         super().init()
         self.written: dict[int, bool] = {}  # since the page came in

@@ -9,6 +9,10 @@ from reference.base import Model, promotes
 
 
 class S3FIFO(Model):
+    linked = ("S", "M")
+    ghost_lists = ("G",)
+    per_frame = ("freq",)
+
     def init(self) -> None:
         self.S: list[int] = []
         self.M: list[int] = []

@@ -8,6 +8,9 @@ from reference.base import Model
 
 
 class Sieve(Model):
+    linked = ("queue",)
+    per_frame = ("visited",)
+
     def init(self) -> None:
         self.queue: list[int] = []
         self.visited: dict[int, int] = {}  # of resident frames

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
-from reference.base import Model
+from reference.base import Evicted, Model
 from reference.extents import Extents
 
 BANDS = 10
@@ -84,7 +84,7 @@ class TAC(Model):
     def band_of(self, frame: int) -> int:
         return next(level for level, frames in self.bands.items() if frame in frames)
 
-    def place(self, frame: int) -> None:
+    def place_in_band(self, frame: int) -> None:
         level = self.band_for(self.page[frame])
         self.bands.setdefault(level, []).insert(0, frame)
 
@@ -99,7 +99,7 @@ class TAC(Model):
                 return choice
             refresh -= 1
             self.bands[self.band_of(choice)].remove(choice)
-            self.place(choice)
+            self.place_in_band(choice)
 
     def in_bands(self) -> list[int]:
         """The frames, coldest first."""
@@ -117,9 +117,12 @@ class TAC(Model):
 
     def on_admit(self, frame: int, page: int, flags: int) -> None:
         if self.banded:
-            self.place(frame)
+            self.place_in_band(frame)
         else:
             self.look(frame)
+
+    def on_restore(self, frame: int, evicted: Evicted) -> None:
+        self.on_admit(frame, evicted.page, 0)
 
     def on_evict(self, frame: int, flags: int) -> None:
         self.on_forget(frame)

@@ -8,6 +8,9 @@ from reference.base import Model, last_usable, promotes
 
 
 class TwoQ(Model):
+    linked = ("A1in", "Am")
+    ghost_lists = ("A1out",)
+
     def init(self) -> None:
         self.A1in: list[int] = []
         self.Am: list[int] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import floor
 
-from reference.base import MASK, Model, mix64, promotes
+from reference.base import MASK, Evicted, Model, mix64, promotes
 
 ROWS = 4  # counters that a key has
 COLUMNS = 28
@@ -76,6 +76,8 @@ def parent(group: int) -> int:
 
 
 class WTinyLFU(Model):
+    linked = ("window", "probation", "protected")
+
     def init(self) -> None:
         self.sketch = Sketch()
         self.window: list[int] = []
@@ -96,8 +98,8 @@ class WTinyLFU(Model):
 
     @property
     def window_is_full(self) -> bool:
-        """With the pages that are about to come in, if free frames are not to be had."""
-        return len(self.window) + len(self.free) >= self.max_window
+        """With the pages that are about to come in."""
+        return len(self.window) + self.c - len(self.page) >= self.max_window
 
     def estimate(self, frame: int) -> int:
         return self.sketch.estimate(self.page[frame])
@@ -113,6 +115,13 @@ class WTinyLFU(Model):
 
     def on_leave(self, frame: int, slot: int) -> None:
         self.sketch.resize(self.c)
+        self.keep_bounds()
+
+    def on_restore(self, frame: int, evicted: Evicted) -> None:
+        super().on_restore(frame, evicted)
+        self.keep_bounds()
+
+    def keep_bounds(self) -> None:
         while len(self.window) > self.max_window:
             self.probation.insert(0, self.window.pop())
         while len(self.protected) > self.max_protected:

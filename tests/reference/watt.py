@@ -17,6 +17,8 @@ Log = list[int]  # epochs modulo STAMPS, newest first
 
 class Watt(Model):
     counts_all = True
+    ghost_lists = ("history",)
+    per_frame = ("accesses", "writes")
 
     def init(self) -> None:
         self.accesses: dict[int, Log] = {}
@@ -63,6 +65,10 @@ class Watt(Model):
     def trim_ghosts(self, limit: int) -> None:
         while len(self.history) > limit:
             del self.remembered[self.history.pop()]
+
+    def drop_ghost(self, page: int) -> None:
+        super().drop_ghost(page)
+        self.remembered.pop(page, None)
 
     def leave_ghost(self, frame: int) -> None:
         page = self.page[frame]

@@ -1,6 +1,7 @@
 /*
  * batch.h
- *	  Hits queued by one backend and committed together (BP-Wrapper).
+ *	  What one backend has to tell a policy, queued and told together
+ *	  (BP-Wrapper).
  *
  * Source: X. Ding, S. Jiang, X. Zhang: BP-Wrapper: A system framework making
  * any replacement algorithms (almost) lock contention free. ICDE 2009.
@@ -24,8 +25,14 @@
  *	2. The entry holds the page, as in the paper, not the generation of the
  *	   frame's node: so a hit touches no memory but the queue.  A page that
  *	   left the frame and came back to it is the page that was hit.
+ *	3. The paper takes the lock twice for a miss.  Here the victim is chosen
+ *	   and evicted in one hold, and that the new page has come in is queued
+ *	   like a hit: the next hold, for the next victim as a rule, tells of it.
+ *	   Until then the frame is claimed, so nobody is offered it.  If the page
+ *	   has left again by then, the entry is skipped.
  *
- * Costs: the policy learns of a hit late, and never if the page left meanwhile.
+ * Costs: the policy learns of a hit late, and never if the page left meanwhile;
+ * a page that came in cannot be evicted before the policy learns of it.
  * Benefits: one lock for a batch, taken when it is free, and short, since what
  * the commit will touch was loaded into the cache before.
  * Memory: 24 bytes per entry, the backend's own.
@@ -37,18 +44,21 @@
 
 #define TP_BATCH_MAX 1024		/* entries of the largest queue */
 
+#define TP_BATCH_ADMISSION UINT32_C(0x80000000) /* a flag of entries */
+
 typedef struct tp_batch_entry
 {
-	uint64_t	relation;		/* the page that was hit */
+	uint64_t	relation;		/* the page that was hit, or has come in */
 	uint32_t	block;
-	uint32_t	frame;			/* the frame it was in */
-	uint32_t	flags;			/* TP_WRITE | ... */
+	uint32_t	frame;			/* the frame it is in */
+	uint32_t	flags;			/* TP_WRITE | ...; TP_BATCH_ADMISSION */
 } tp_batch_entry;
 
 /* One backend's queue for one pool.  Zero-initialised to begin. */
 typedef struct tp_batch
 {
 	uint32_t	count;			/* entries in use */
+	uint32_t	admissions;		/* of which are admissions */
 	tp_batch_entry entries[TP_BATCH_MAX];
 } tp_batch;
 
@@ -80,16 +90,36 @@ tp_batch_add(tp_batch *batch, uint32_t frame, tp_page page, uint32_t flags,
 	return batch->count >= threshold ? TP_BATCH_TRY : TP_BATCH_QUEUED;
 }
 
+/*
+ * Queue an admission: this page has come into this frame, which is claimed, or
+ * whose old page was replaced by somebody who did not ask the policy.  As
+ * tp_batch_add; never a lock for an admission alone, whatever the size.
+ */
+static inline tp_batch_due
+tp_batch_admit(tp_batch *batch, uint32_t frame, tp_page page, uint32_t flags,
+			   uint32_t threshold, uint32_t size)
+{
+	batch->admissions++;
+	return tp_batch_add(batch, frame, page, flags | TP_BATCH_ADMISSION,
+						threshold < 2 ? 2 : threshold, size < 2 ? 2 : size);
+}
+
 /* Load into the cache what the commit will touch.  Needs no lock. */
 void		tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch);
 
+/* Is this page in this frame?  Asked of admissions, under the pool's lock. */
+typedef bool (*tp_holds) (void *arg, uint32_t frame, tp_page page);
+
 /*
- * Hand the queued hits to the policy in order, skipping those whose page is
- * no longer in its frame, and empty the queue.  access gives time and backend;
- * the flags are the entries' own.  The caller holds the pool's lock.  Returns
- * the number of entries skipped.
+ * Hand what is queued to the policy in order, skipping hits on pages that are
+ * no longer in their frames and admissions for which holds says no, and empty
+ * the queue.  If the policy takes another page to be in the frame of an
+ * admission, it forgets that.  access gives time and backend; the flags are
+ * the entries' own.  The caller holds the pool's lock.  Returns the number of
+ * entries skipped.
  */
 uint32_t	tp_batch_commit(const tp_pool *pool, tp_batch *batch,
-							const tp_access *access);
+							const tp_access *access, tp_holds holds,
+							void *arg);
 
 #endif							/* TIDEPOOL_BATCH_H */

@@ -86,6 +86,36 @@ tp_list_move_head(const tp_pool *pool, unsigned list, uint32_t frame)
 	tp_list_push_head(pool, list, frame);
 }
 
+/*
+ * Put frame back onto a linked list that it was taken off: between the two it
+ * was between if they are neighbours now, otherwise at the tail.
+ */
+static inline void
+tp_list_put_back(const tp_pool *pool, unsigned list, uint32_t frame)
+{
+	tp_node    *node = &pool->nodes[frame];
+	tp_node    *next;
+
+	if (node->next == TP_NONE)
+	{
+		tp_list_push_tail(pool, list, frame);
+		return;
+	}
+	next = &pool->nodes[node->next];
+	if (next->list != list || next->prev != node->prev)
+	{
+		tp_list_push_tail(pool, list, frame);
+		return;
+	}
+	node->list = (uint8_t) list;
+	if (node->prev == TP_NONE)
+		tp_list_of(pool, list)->head = frame;
+	else
+		pool->nodes[node->prev].next = frame;
+	next->prev = frame;
+	tp_list_of(pool, list)->count++;
+}
+
 /* First usable frame from the tail of a linked list, or TP_NONE. */
 static inline uint32_t
 tp_list_usable_tail(const tp_pool *pool, unsigned list, tp_usable usable,
@@ -101,17 +131,20 @@ tp_list_usable_tail(const tp_pool *pool, unsigned list, tp_usable usable,
 
 /* ---- rings ---- */
 
+/* In a shared pool rings are not counted. */
 static inline void
 tp_ring_add(const tp_pool *pool, unsigned list, uint32_t frame)
 {
-	pool->nodes[frame].list = (uint8_t) list;
-	tp_list_of(pool, list)->count++;
+	__atomic_store_n(&pool->nodes[frame].list, (uint8_t) list, __ATOMIC_RELAXED);
+	if (!pool->header->shared)
+		tp_list_of(pool, list)->count++;
 }
 
 static inline void
 tp_ring_remove(const tp_pool *pool, uint32_t frame)
 {
-	tp_list_of(pool, pool->nodes[frame].list)->count--;
+	if (!pool->header->shared)
+		tp_list_of(pool, pool->nodes[frame].list)->count--;
 }
 
 /* Is the list with this number a ring?  (See the names in tp_policy.) */

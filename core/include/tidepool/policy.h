@@ -22,12 +22,42 @@
  * shared by many pools, since a frame is in one pool at a time.  members and
  * header belong to one pool.  A frame costs at most 64 B, without its ghosts.
  *
+ * STATES OF A FRAME.  The caller moves a frame from state to state with the
+ * operations of pool.h:
+ *
+ *				  admit						  admit
+ *			+--------------------> resident <---------+
+ *			|						 |  ^			  |
+ *			|			evict, forget|  |restore	  |
+ *			|						 v  |			  |
+ *		   free <--- release --- claimed -------------+
+ *			 |					   ^
+ *			 +-------- claim ------+
+ *
+ *	  free		on list TP_FREE: offered to whoever asks for a victim
+ *	  claimed	on no list: one caller is filling it, or knows where it is
+ *	  resident	holds a page, on one of the policy's lists
+ *
+ * A caller that keeps its own free frames, as a server does, claims them all
+ * at the start and releases none.
+ *
  * LOCKING.  The core takes no locks.  The caller must hold the pool's lock
- * exclusively around every operation, with one exception: hit, for a policy
- * that declares TP_HIT_LOCK_FREE, may run at any time beside anything.  Such
- * a hit writes only fields of its own frame, with relaxed atomics.  It may
- * read fields of the whole pool (an epoch, say) with relaxed loads.  The worst
- * a race costs is one lost or misplaced reference mark.
+ * exclusively around every operation, with two exceptions:
+ *
+ * hit, for a policy that declares TP_HIT_LOCK_FREE, may run at any time beside
+ * anything.  Such a hit writes only fields of its own frame, with relaxed
+ * atomics.  It may read fields of the whole pool (an epoch, say) with relaxed
+ * loads.  The worst a race costs is one lost or misplaced reference mark.
+ *
+ * victim, evict, admit, forget and restore, for a policy that declares
+ * TP_CHOICE_LOCK_FREE, in a pool that tp_share has been called for.  victim
+ * reads nodes and the running scans with relaxed loads, and what it remembers
+ * it keeps in pool->chooser, which is this process's own.  The others write
+ * their own frame's node and extra bytes with relaxed stores; one process at a
+ * time may do so for one frame (in a server: it has the buffer pinned).
+ * Fields of the whole pool they change with relaxed atomics.  In a shared pool
+ * no list is counted, and the free list is empty.  The worst a race costs is a
+ * worse choice.
  *
  * TIME.  Comes from the caller with each reference.  RANDOMNESS.  Comes from
  * the seed in the header.  The same operations with the same seed always give
@@ -43,11 +73,14 @@
 #define TP_MAX_LISTS		12	/* lists of frames, the free list among them */
 #define TP_MAX_GHOST_LISTS	4	/* lists of ghosts, the free list among them */
 #define TP_STATE_SIZE		640 /* bytes of a policy's own header state */
+#define TP_CHOOSER_SIZE		768 /* bytes of a policy's own chooser state */
 #define TP_MAX_EXTRA		24	/* bytes a policy may add to a frame */
 #define TP_MAX_FRAME_BYTES	64	/* of all that a frame has but its ghosts */
 
 #define TP_FREE 0				/* number of the free list, of frames and
 								 * ghosts */
+#define TP_CLAIMED 0x80			/* in place of a list: claimed; the lower bits
+								 * are the list the frame was on before */
 
 struct tp_text;					/* see text.h */
 
@@ -59,21 +92,23 @@ typedef struct tp_list
 	uint32_t	count;			/* entries */
 } tp_list;
 
-/* A frame's node.  Exactly one list of its pool holds it at every moment. */
+/* A frame's node.  It is on exactly one list of its pool, unless claimed. */
 typedef struct tp_node
 {
-	uint64_t	relation;		/* the page in the frame; if the frame is
-								 * free, */
+	uint64_t	relation;		/* the page in the frame; if the frame is not
+								 * resident, */
 	uint32_t	block;			/* the page that was there last */
 	uint32_t	generation;		/* changes whenever the page does */
-	uint32_t	prev;			/* towards the head of its list */
-	uint32_t	next;			/* towards the tail of its list */
+	uint32_t	prev;			/* towards the head of its list; of a claimed
+								 * frame: as it was, for restore */
+	uint32_t	next;			/* towards the tail of its list; likewise */
 	uint32_t	slot;			/* index in the pool's members; TP_NONE: in no
 								 * pool */
-	uint8_t		list;			/* the list it is on; TP_FREE: holds no page */
+	uint8_t		list;			/* the list it is on, or TP_CLAIMED | list */
 	uint8_t		count;			/* the policy's: usage count, frequency, mark */
-	uint8_t		origin;			/* of a free frame: the ghost list that its
-								 * last page went to, TP_FREE if to none */
+	uint8_t		origin;			/* of a claimed or free frame: the ghost list
+								 * that its last page went to, TP_FREE if to
+								 * none */
 	uint8_t		mark;			/* the policy's */
 } tp_node;
 
@@ -89,12 +124,25 @@ typedef struct tp_ghost
 	uint64_t	value;			/* the policy's */
 } tp_ghost;
 
+/*
+ * What one process keeps from choice to choice.  A pool has one in its header,
+ * which does for all who take turns under its lock; whoever chooses without
+ * the lock has one of his own (tp_chooser_init).
+ */
+typedef struct tp_chooser
+{
+	uint64_t	random_state;	/* see random.h */
+	uint64_t	state[TP_CHOOSER_SIZE / 8]; /* the policy's own struct */
+} tp_chooser;
+
 /* A pool's header: everything about the pool that is not about one frame. */
 typedef struct tp_header
 {
 	uint32_t	frames;			/* c: frames the pool owns now */
 	uint32_t	ghost_count;	/* ghosts in use, all lists */
-	uint64_t	random_state;	/* see random.h */
+	uint32_t	claimed;		/* claimed frames; not counted if shared */
+	bool		shared;			/* see tp_share */
+	tp_chooser	chooser;		/* of those who hold the lock */
 	double		params[TP_MAX_PARAMS];	/* in the order of the policy's table */
 	tp_list		lists[TP_MAX_LISTS];
 	tp_list		ghost_lists[TP_MAX_GHOST_LISTS];
@@ -112,6 +160,7 @@ typedef struct tp_pool
 {
 	const tp_policy *policy;
 	tp_header  *header;
+	tp_chooser *chooser;		/* this process's, or the header's */
 	tp_node    *nodes;			/* [frame] */
 	unsigned char *extra;		/* [frame * extra_stride] */
 	uint32_t   *members;		/* [0 .. header->frames) */
@@ -230,11 +279,13 @@ typedef struct tp_field
 									 * are alike to it */
 #define TP_USES_TIME		0x80	/* looks at access->now; for the hits of
 									 * others the clock need not be read */
+#define TP_CHOICE_LOCK_FREE	0x100	/* all but join, leave, coldest and check
+									 * may run without the pool's lock, unless
+									 * its parameters ask for ghosts */
 
 /*
- * The policy.  In every call the caller holds the pool's lock (hit: see
- * TP_HIT_LOCK_FREE).  "Free" means on list TP_FREE; every other frame of the
- * pool is resident.  NULL is allowed where a default is named.
+ * The policy.  In every call the caller holds the pool's lock, but for the two
+ * exceptions above.  NULL is allowed where a default is named.
  */
 struct tp_policy
 {
@@ -245,6 +296,7 @@ struct tp_policy
 	uint32_t	flags;
 	uint32_t	state_size;		/* of its struct in header->state */
 	uint32_t	extra_size;		/* bytes it adds to each frame */
+	uint32_t	chooser_size;	/* of its struct in a chooser's state */
 	const tp_param *params;		/* ends with a NULL name; NULL for none */
 	const tp_field *fields;		/* ends with a NULL name; NULL for none */
 
@@ -261,6 +313,9 @@ struct tp_policy
 
 	/* Prepare the state of an empty pool (zeroed).  NULL: nothing to do. */
 	void		(*init) (const tp_pool *pool);
+
+	/* Prepare the state of pool->chooser (zeroed).  NULL: nothing to do. */
+	void		(*init_chooser) (const tp_pool *pool);
 
 	/*
 	 * The pool has just gained a frame (c grew by one; the frame is on the
@@ -306,11 +361,23 @@ struct tp_policy
 	/*
 	 * The page in this resident frame has been evicted.  The policy takes the
 	 * node off its list (tp_list_remove or tp_ring_remove), and may leave a
-	 * ghost.  If it does, it sets node->origin to the ghost list.  The caller
-	 * puts the node on the free list and changes the generation.
+	 * ghost.  If it does, it sets node->origin to the ghost list.  What
+	 * restore needs it leaves in the node and the extra bytes.  The caller
+	 * marks the node as claimed and changes the generation.
 	 */
 	void		(*evict) (const tp_pool *pool, uint32_t frame,
 						  const tp_access *access);
+
+	/*
+	 * The eviction of this claimed frame's page, the last thing that happened
+	 * to the frame, was not carried out: put the page back onto this list,
+	 * where it was.  Its ghost has been removed; node->origin is TP_FREE if
+	 * there was none any more.  What else the eviction changed, such as a
+	 * ghost trimmed to make room, may stay.  NULL: on a ring by its tag, on a
+	 * linked list by tp_list_put_back.
+	 */
+	void		(*restore) (const tp_pool *pool, unsigned list,
+							uint32_t frame, const tp_access *access);
 
 	/*
 	 * A page, already entered in the node, was loaded into this frame, which
@@ -322,8 +389,9 @@ struct tp_policy
 						  const tp_access *access);
 
 	/*
-	 * The page in this resident frame ceased to exist.  As evict, without a
-	 * ghost and without learning anything from it.
+	 * The page in this resident frame ceased to exist, or was replaced by
+	 * somebody who does not ask the policy (PostgreSQL's rings).  As evict,
+	 * without a ghost and without learning anything from it.
 	 */
 	void		(*forget) (const tp_pool *pool, uint32_t frame);
 

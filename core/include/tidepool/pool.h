@@ -2,26 +2,22 @@
  * pool.h
  *	  The operations on a pool: what callers of the core use.
  *
- * The life of a frame:
- *
- *	    tp_join          tp_admit            tp_hit
- *	  ----------> FREE ------------> RESIDENT -----.
- *	  <---------- free <------------ resident <----'
- *	    tp_leave         tp_evict, tp_forget
- *
  * A miss is served so:
  *
  *	  frame = tp_victim(pool, page, usable, arg, &access);
- *	  if (frame == TP_NONE)           nothing usable, or the policy refuses
- *	  if (!tp_is_free(pool, frame))   write the page back if dirty, then
- *	      tp_evict(pool, frame, &access);
- *	  ... read the page into the frame ...
+ *	  if (frame == TP_NONE)               nothing usable, or the policy refuses
+ *	  if (tp_is_resident(pool, frame))
+ *		  tp_evict(pool, frame, &access);
+ *	  else
+ *		  tp_claim(pool, frame);
+ *	  ... write the old page if it is dirty, read the new one ...
  *	  tp_admit(pool, frame, page, &access);
  *
- * Between any two of these the caller may drop the pool's lock and change its
- * mind: a proposal not carried out has changed nothing, and an evicted frame
- * not filled is simply free.  A caller that shares the pool makes a frame it
- * is filling unusable to others: it stays on the free list until tp_admit.
+ * Up to tp_claim or tp_evict the caller holds the pool's lock: then the frame
+ * is its own, and nobody else is offered it.  A proposal that is not carried
+ * out has changed nothing.  If the old page turns out to be needed, the caller
+ * calls tp_restore instead of tp_admit; if no new page comes, tp_release.  The
+ * states of a frame and the steps between them are drawn in policy.h.
  *
  * LOCKING: as in policy.h.  COSTS: tp_join and tp_leave O(1) amortised beside
  * what the policy trims; the others as the policy.
@@ -33,8 +29,18 @@
 #include "tidepool/ghost.h"
 #include "tidepool/prefetch.h"
 
+/* Contracts are checked where the server's or the tests' assertions are. */
+#if defined(USE_ASSERT_CHECKING) || defined(TP_CHECKING)
+#define TP_ASSERT(claim) ((claim) ? (void) 0 : __builtin_trap())
+#else
+#define TP_ASSERT(claim) ((void) 0)
+#endif
+
 /* The policy's state in the header. */
 #define tp_state(pool, type) ((type *) (void *) (pool)->header->state)
+
+/* The policy's state in the chooser. */
+#define tp_choice(pool, type) ((type *) (void *) (pool)->chooser->state)
 
 /* What the policy keeps of a frame beside the node. */
 static inline void *
@@ -43,10 +49,26 @@ tp_extra(const tp_pool *pool, uint32_t frame)
 	return pool->extra + (size_t) frame * pool->extra_stride;
 }
 
-static inline bool
-tp_is_free(const tp_pool *pool, uint32_t frame)
+/* The list that the frame is on, or TP_CLAIMED | the one that it was on. */
+static inline unsigned
+tp_list_tag(const tp_pool *pool, uint32_t frame)
 {
-	return pool->nodes[frame].list == TP_FREE;
+	return __atomic_load_n(&pool->nodes[frame].list, __ATOMIC_RELAXED);
+}
+
+/* Does the frame hold a page, as far as the policy knows? */
+static inline bool
+tp_is_resident(const tp_pool *pool, uint32_t frame)
+{
+	unsigned	list = tp_list_tag(pool, frame);
+
+	return list != TP_FREE && list < TP_CLAIMED;
+}
+
+static inline bool
+tp_is_claimed(const tp_pool *pool, uint32_t frame)
+{
+	return tp_list_tag(pool, frame) >= TP_CLAIMED;
 }
 
 /* Load into the cache what a hit on the page in this frame will touch. */
@@ -58,17 +80,43 @@ tp_prefetch(const tp_pool *pool, uint32_t frame)
 		__builtin_prefetch(tp_extra(pool, frame), 1);
 }
 
-/* Frames that hold a page. */
+/* Frames that hold no page, free or claimed.  Not for a shared pool. */
+static inline uint32_t
+tp_vacant(const tp_pool *pool)
+{
+	return pool->header->lists[TP_FREE].count + pool->header->claimed;
+}
+
+/* Frames that hold a page.  Not for a shared pool. */
 static inline uint32_t
 tp_resident(const tp_pool *pool)
 {
-	return pool->header->frames - pool->header->lists[TP_FREE].count;
+	return pool->header->frames - tp_vacant(pool);
 }
 
+/* The page in the frame; of a claimed or free one, what was there last. */
 static inline tp_page
 tp_page_of(const tp_pool *pool, uint32_t frame)
 {
-	return tp_page_make(pool->nodes[frame].relation, pool->nodes[frame].block);
+	const tp_node *node = &pool->nodes[frame];
+
+	return tp_page_make(__atomic_load_n(&node->relation, __ATOMIC_RELAXED),
+						__atomic_load_n(&node->block, __ATOMIC_RELAXED));
+}
+
+/* Changes whenever the page in the frame does. */
+static inline uint32_t
+tp_generation(const tp_pool *pool, uint32_t frame)
+{
+	return __atomic_load_n(&pool->nodes[frame].generation, __ATOMIC_RELAXED);
+}
+
+/* May this pool be shared without a lock? (tp_share) */
+static inline bool
+tp_can_share(const tp_pool *pool)
+{
+	return (pool->policy->flags & TP_CHOICE_LOCK_FREE) != 0 &&
+		pool->ghosts_per_frame == 0;
 }
 
 /*
@@ -82,10 +130,24 @@ void		tp_pool_init(const tp_pool *pool, const double *params,
 const char *tp_policy_check_params(const tp_policy *policy,
 								   const double *params);
 
+/*
+ * Begin a chooser: what comes to mind by chance depends on the seed and on who
+ * chooses (a backend's number), on nothing else.
+ */
+void		tp_chooser_init(const tp_pool *pool, uint64_t seed,
+							uint32_t backend);
+
+/*
+ * From now on processes choose, evict, admit, forget and restore beside each
+ * other without a lock, each through a view with a chooser of its own.
+ * tp_can_share(pool), and all its frames are claimed or resident.
+ */
+void		tp_share(const tp_pool *pool);
+
 /* The pool gains a frame that is in no pool. */
 void		tp_join(const tp_pool *pool, uint32_t frame);
 
-/* The pool loses a frame, which must be free. */
+/* The pool loses a frame, which must be free or claimed. */
 void		tp_leave(const tp_pool *pool, uint32_t frame);
 
 /* A resident page was referenced. */
@@ -116,47 +178,93 @@ tp_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 			frame = pool->nodes[frame].next;
 	if (frame != TP_NONE)
 		return frame;
-	if (tp_resident(pool) == 0)
+	if (!pool->header->shared && tp_resident(pool) == 0)
 		return TP_NONE;
 	return pool->policy->victim(pool, incoming, usable, arg, access);
 }
 
-/* The page in this resident frame was evicted: the frame is free. */
+/* ---- from state to state ---- */
+
+/* A resident frame becomes a claimed one, which was on this list. */
 static inline void
-tp_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
+tp_vacate(const tp_pool *pool, uint32_t frame, unsigned list)
 {
 	tp_node    *node = &pool->nodes[frame];
 
-	node->origin = TP_FREE;
+	__atomic_store_n(&node->generation, node->generation + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&node->list, (uint8_t) (TP_CLAIMED | list),
+					 __ATOMIC_RELAXED);
+	if (!pool->header->shared)
+		pool->header->claimed++;
+}
+
+/* The page in this resident frame is evicted: the frame is the caller's. */
+static inline void
+tp_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	unsigned	list = pool->nodes[frame].list;
+
+	TP_ASSERT(tp_is_resident(pool, frame));
+	pool->nodes[frame].origin = TP_FREE;
 	pool->policy->evict(pool, frame, access);
-	node->generation++;
+	tp_vacate(pool, frame, list);
+}
+
+/* The page in this resident frame ceased to exist: as tp_evict. */
+static inline void
+tp_forget(const tp_pool *pool, uint32_t frame)
+{
+	unsigned	list = pool->nodes[frame].list;
+
+	TP_ASSERT(tp_is_resident(pool, frame));
+	pool->nodes[frame].origin = TP_FREE;
+	pool->policy->forget(pool, frame);
+	tp_vacate(pool, frame, list);
+}
+
+/*
+ * The eviction of the page in this claimed frame was not carried out, and
+ * nothing has happened to the frame or the page since: the page is back where
+ * it was.
+ */
+void		tp_restore(const tp_pool *pool, uint32_t frame,
+					   const tp_access *access);
+
+/* This free frame is the caller's from now on. */
+static inline void
+tp_claim(const tp_pool *pool, uint32_t frame)
+{
+	TP_ASSERT(tp_list_tag(pool, frame) == TP_FREE);
+	tp_list_remove(pool, frame);
+	pool->nodes[frame].list = TP_CLAIMED | TP_FREE;
+	pool->header->claimed++;
+}
+
+/* This claimed frame is free again: the next one to be offered. */
+static inline void
+tp_release(const tp_pool *pool, uint32_t frame)
+{
+	TP_ASSERT(tp_is_claimed(pool, frame));
+	pool->header->claimed--;
 	tp_list_push_head(pool, TP_FREE, frame);
 }
 
-/* A page was loaded into this free frame. */
+/* A page was loaded into this frame, which is claimed or free. */
 static inline void
 tp_admit(const tp_pool *pool, uint32_t frame, tp_page page,
 		 const tp_access *access)
 {
 	tp_node    *node = &pool->nodes[frame];
 
-	tp_list_remove(pool, frame);
-	node->relation = page.relation;
-	node->block = page.block;
-	node->generation++;
+	TP_ASSERT(!tp_is_resident(pool, frame));
+	if (tp_list_tag(pool, frame) == TP_FREE)
+		tp_list_remove(pool, frame);
+	else if (!pool->header->shared)
+		pool->header->claimed--;
+	__atomic_store_n(&node->relation, page.relation, __ATOMIC_RELAXED);
+	__atomic_store_n(&node->block, page.block, __ATOMIC_RELAXED);
+	__atomic_store_n(&node->generation, node->generation + 1, __ATOMIC_RELAXED);
 	pool->policy->admit(pool, frame, access);
-}
-
-/* The page in this resident frame ceased to exist: the frame is free. */
-static inline void
-tp_forget(const tp_pool *pool, uint32_t frame)
-{
-	tp_node    *node = &pool->nodes[frame];
-
-	node->origin = TP_FREE;
-	pool->policy->forget(pool, frame);
-	node->generation++;
-	tp_list_push_head(pool, TP_FREE, frame);
 }
 
 /* Walk the resident frames, next victim first; see tp_policy.coldest. */

@@ -1,6 +1,6 @@
 /*
  * random.h
- *	  Seeded randomness from the pool's header: splitmix64 (Steele, Lea,
+ *	  Seeded randomness from the pool's chooser: splitmix64 (Steele, Lea,
  *	  Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
  */
 #ifndef TIDEPOOL_RANDOM_H
@@ -12,7 +12,7 @@
 static inline uint64_t
 tp_random(const tp_pool *pool)
 {
-	uint64_t   *state = &pool->header->random_state;
+	uint64_t   *state = &pool->chooser->random_state;
 
 	*state += UINT64_C(0x9e3779b97f4a7c15);
 	return tp_mix64(*state);

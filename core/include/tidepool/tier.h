@@ -17,7 +17,7 @@
  *				  ... as when it is written, below ...
  *			  to = tp_tier_offer(tier, page, usable, arg, &access);
  *			  if (to == TP_NONE)                            not to be cached
- *			  if (!tp_is_free(&tier->pool, to))
+ *			  if (tp_is_resident(&tier->pool, to))
  *				  tp_tier_evict(tier, to, &access);         its page is lost
  *			  ... write the page to that frame ...
  *			  tp_tier_admit(tier, to, page, &access);

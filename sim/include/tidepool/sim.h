@@ -52,9 +52,17 @@ void		tps_cache_evict(tps_cache *cache, uint32_t frame,
 							const tp_access *access);
 void		tps_cache_admit(tps_cache *cache, uint32_t frame, uint64_t page,
 							const tp_access *access);
+void		tps_cache_restore(tps_cache *cache, uint32_t frame,
+							  const tp_access *access);
+void		tps_cache_claim(tps_cache *cache, uint32_t frame);
+void		tps_cache_release(tps_cache *cache, uint32_t frame);
+
+/* The frame is free afterwards. */
 void		tps_cache_forget(tps_cache *cache, uint32_t frame);
 
+/* Does the frame hold no page?  Is it one of those that are claimed? */
 bool		tps_cache_is_free(const tps_cache *cache, uint32_t frame);
+bool		tps_cache_is_claimed(const tps_cache *cache, uint32_t frame);
 uint64_t	tps_cache_page_of(const tps_cache *cache, uint32_t frame);
 
 /* The resident frames, next victim first; returns how many were written. */
