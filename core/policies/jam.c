@@ -67,7 +67,8 @@ set_written(const tp_pool *pool, uint32_t frame, bool written)
 static void
 jam_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
-	usage_ring_hit(pool, frame, access);
+	if ((access->flags & TP_DIRTIED) == 0)
+		usage_ring_hit(pool, frame, access);
 	if (access->flags & TP_WRITE)
 		set_written(pool, frame, true);
 }
@@ -139,7 +140,7 @@ const tp_policy tp_policy_jam = {
 	.name = "jam",
 	.title = "fast-decaying clock",
 	.source = "PostgreSQL proposal \"Multiple Buffer Pools\"",
-	.flags = TP_HIT_LOCK_FREE | TP_COUNTS_ALL,
+	.flags = TP_HIT_LOCK_FREE | TP_COUNTS_ALL | TP_WANTS_WRITES,
 	.state_size = sizeof(usage_ring),
 	.params = jam_params,
 	.fields = jam_fields,

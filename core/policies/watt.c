@@ -384,7 +384,7 @@ const tp_policy tp_policy_watt = {
 	.title = "write-aware timestamp tracking",
 	.source = "Voehringer, Leis, PVLDB 2023",
 	.flags = TP_HIT_LOCK_FREE | TP_CHOICE_LOCK_FREE | TP_COUNTS_ALL |
-		TP_RANDOMIZED,
+		TP_WANTS_WRITES | TP_RANDOMIZED,
 	.state_size = sizeof(watt_state),
 	.extra_size = sizeof(watt_page),
 	.params = watt_params,

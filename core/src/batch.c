@@ -69,6 +69,18 @@ commit_admission(const tp_pool *pool, uint32_t frame, tp_page page,
 }
 
 static bool
+commit_restoration(const tp_pool *pool, uint32_t frame, tp_page page,
+				   const tp_access *access, tp_holds holds, void *arg)
+{
+	if (!tp_is_claimed(pool, frame) ||
+		!tp_page_equal(tp_page_of(pool, frame), page) ||
+		(holds != NULL && !holds(arg, frame, page)))
+		return false;
+	tp_restore(pool, frame, access);
+	return true;
+}
+
+static bool
 commit_hit(const tp_pool *pool, uint32_t frame, tp_page page,
 		   const tp_access *access)
 {
@@ -91,14 +103,17 @@ tp_batch_commit(const tp_pool *pool, tp_batch *batch, const tp_access *access,
 		const tp_batch_entry *entry = &batch->entries[i];
 		tp_page		page = tp_page_make(entry->relation, entry->block);
 
-		told.flags = entry->flags & ~TP_BATCH_ADMISSION;
+		told.flags = entry->flags & ~(TP_BATCH_ADMISSION | TP_BATCH_RESTORATION);
 		if (entry->flags & TP_BATCH_ADMISSION)
 			skipped += !commit_admission(pool, entry->frame, page, &told, holds,
 										 arg);
+		else if (entry->flags & TP_BATCH_RESTORATION)
+			skipped += !commit_restoration(pool, entry->frame, page, &told,
+										   holds, arg);
 		else
 			skipped += !commit_hit(pool, entry->frame, page, &told);
 	}
 	batch->count = 0;
-	batch->admissions = 0;
+	batch->frames = 0;
 	return skipped;
 }

@@ -112,7 +112,7 @@ commit_admissions(tps_replay *replay)
 	{
 		backend_state *b = &replay->backends[i];
 
-		if (b->queue != NULL && b->queue->admissions > 0)
+		if (b->queue != NULL && b->queue->frames > 0)
 			backend_commit(b, replay->cache, &access);
 	}
 }

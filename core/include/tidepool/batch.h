@@ -29,7 +29,8 @@
  *	   and evicted in one hold, and that the new page has come in is queued
  *	   like a hit: the next hold, for the next victim as a rule, tells of it.
  *	   Until then the frame is claimed, so nobody is offered it.  If the page
- *	   has left again by then, the entry is skipped.
+ *	   has left again by then, the entry is skipped.  Likewise queued is that
+ *	   an eviction was not carried out.
  *
  * Costs: the policy learns of a hit late, and never if the page left meanwhile;
  * a page that came in cannot be evicted before the policy learns of it.
@@ -44,21 +45,24 @@
 
 #define TP_BATCH_MAX 1024		/* entries of the largest queue */
 
-#define TP_BATCH_ADMISSION UINT32_C(0x80000000) /* a flag of entries */
+/* What an entry is, in its flags; otherwise it is a hit. */
+#define TP_BATCH_ADMISSION	UINT32_C(0x80000000)	/* the page has come in */
+#define TP_BATCH_RESTORATION UINT32_C(0x40000000)	/* the page was evicted, and
+													 * has stayed */
 
 typedef struct tp_batch_entry
 {
-	uint64_t	relation;		/* the page that was hit, or has come in */
+	uint64_t	relation;		/* the page */
 	uint32_t	block;
 	uint32_t	frame;			/* the frame it is in */
-	uint32_t	flags;			/* TP_WRITE | ...; TP_BATCH_ADMISSION */
+	uint32_t	flags;			/* TP_WRITE | ...; what the entry is */
 } tp_batch_entry;
 
 /* One backend's queue for one pool.  Zero-initialised to begin. */
 typedef struct tp_batch
 {
 	uint32_t	count;			/* entries in use */
-	uint32_t	admissions;		/* of which are admissions */
+	uint32_t	frames;			/* of which are admissions and restorations */
 	tp_batch_entry entries[TP_BATCH_MAX];
 } tp_batch;
 
@@ -99,21 +103,31 @@ static inline tp_batch_due
 tp_batch_admit(tp_batch *batch, uint32_t frame, tp_page page, uint32_t flags,
 			   uint32_t threshold, uint32_t size)
 {
-	batch->admissions++;
+	batch->frames++;
 	return tp_batch_add(batch, frame, page, flags | TP_BATCH_ADMISSION,
+						threshold < 2 ? 2 : threshold, size < 2 ? 2 : size);
+}
+
+/* Queue that the eviction of this page was not carried out; likewise. */
+static inline tp_batch_due
+tp_batch_restore(tp_batch *batch, uint32_t frame, tp_page page,
+				 uint32_t threshold, uint32_t size)
+{
+	batch->frames++;
+	return tp_batch_add(batch, frame, page, TP_BATCH_RESTORATION,
 						threshold < 2 ? 2 : threshold, size < 2 ? 2 : size);
 }
 
 /* Load into the cache what the commit will touch.  Needs no lock. */
 void		tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch);
 
-/* Is this page in this frame?  Asked of admissions, under the pool's lock. */
+/* Is this page in this frame?  Not asked of hits.  Under the pool's lock. */
 typedef bool (*tp_holds) (void *arg, uint32_t frame, tp_page page);
 
 /*
  * Hand what is queued to the policy in order, skipping hits on pages that are
- * no longer in their frames and admissions for which holds says no, and empty
- * the queue.  If the policy takes another page to be in the frame of an
+ * no longer in their frames and others for which holds says no, and empty the
+ * queue.  If the policy takes another page to be in the frame of an
  * admission, it forgets that.  access gives time and backend; the flags are
  * the entries' own.  The caller holds the pool's lock.  Returns the number of
  * entries skipped.

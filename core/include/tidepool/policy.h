@@ -192,6 +192,8 @@ typedef struct tp_pool
 								 * one and the same reference as that */
 #define TP_VACUUM		0x04	/* made by VACUUM: says nothing about the
 								 * workload and must not promote */
+#define TP_DIRTIED		0x08	/* no reference: the page has become dirty since
+								 * the one that was told before; with TP_WRITE */
 #define TP_SEQUENTIAL	0x10	/* through a sequential scan */
 #define TP_BITMAP		0x20	/* through a bitmap scan */
 #define TP_INDEX		0x40	/* through an index scan */
@@ -209,7 +211,7 @@ typedef struct tp_access
 static inline bool
 tp_promotes(const tp_access *access)
 {
-	return (access->flags & (TP_CORRELATED | TP_VACUUM)) == 0;
+	return (access->flags & (TP_CORRELATED | TP_VACUUM | TP_DIRTIED)) == 0;
 }
 
 /* May the caller take this frame?  NULL stands for "any". */
@@ -279,6 +281,7 @@ typedef struct tp_field
 									 * are alike to it */
 #define TP_USES_TIME		0x80	/* looks at access->now; for the hits of
 									 * others the clock need not be read */
+#define TP_WANTS_WRITES	0x200	/* hit is also called for TP_DIRTIED */
 #define TP_CHOICE_LOCK_FREE	0x100	/* all but join, leave, coldest and check
 									 * may run without the pool's lock, unless
 									 * its parameters ask for ghosts */

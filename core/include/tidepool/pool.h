@@ -160,6 +160,8 @@ tp_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		return;
 	if (!tp_promotes(access) && !(flags & TP_COUNTS_ALL))
 		return;
+	if ((access->flags & TP_DIRTIED) && !(flags & TP_WANTS_WRITES))
+		return;
 	pool->policy->hit(pool, frame, access);
 }
 

@@ -29,6 +29,11 @@ typedef struct BufferPoolRoutine BufferPoolRoutine;
 											 * and VACUUM's */
 #define BUFFERPOOL_USES_TIME		0x08	/* a lock-free hit needs the time,
 											 * which is 0 for others */
+#define BUFFERPOOL_CHOICE_LOCK_FREE	0x10	/* victim, evict, admit, forget and
+											 * restore run without the lock */
+#define BUFFERPOOL_WANTS_WRITES		0x20	/* wants to know when a page becomes
+											 * dirty: a correlated hit with
+											 * TP_WRITE */
 
 /* A row of what an algorithm shows of itself; see lists below. */
 typedef struct BufferPoolListEntry
@@ -47,10 +52,15 @@ typedef void (*BufferPoolListCallback) (void *arg,
  * A replacement algorithm.
  *
  * Buffers are numbered by buf_id.  pool->view is the algorithm's own, set by
- * attach.  In every call but attach and hit (of BUFFERPOOL_HIT_LOCK_FREE) the
- * caller holds the pool's lock exclusively.  Callbacks must not allocate,
- * raise errors, take locks or do I/O; they may be called in the startup
- * process, in critical sections, and in any process that uses shared buffers.
+ * attach.  In every call but configure, attach, begin_process and those that
+ * the LOCK_FREE flags name the caller holds the pool's lock exclusively.
+ * Callbacks must not allocate, raise errors, take locks or do I/O; they may be
+ * called in the startup process, in critical sections, and in any process that
+ * uses shared buffers.
+ *
+ * A buffer is, for the algorithm, resident (holds a page) or claimed (one
+ * process is about to fill it, or it is on the server's freelist); all are
+ * claimed at the start.
  *
  * Most algorithms are policies of the replacement core, which
  * RegisterBufferPoolPolicy turns into one of these; policy.h and pool.h tell
@@ -61,22 +71,38 @@ struct BufferPoolRoutine
 	const char *name;			/* what bufferpool.algorithm is set to */
 	uint32		flags;
 
+	/*
+	 * Use these parameters, "name=value, …", from now on; the empty text: the
+	 * defaults.  Returns false if they cannot be used, with the reason in
+	 * problem.  Called before shmem_size, in the postmaster (or after exec);
+	 * may allocate.  NULL: there are no parameters.
+	 */
+	bool		(*configure) (const BufferPoolRoutine *routine,
+							  const char *parameters, char **problem);
+
 	/* Bytes of shared memory for a pool of this many buffers. */
 	Size		(*shmem_size) (const BufferPoolRoutine *routine, int nbuffers);
 
 	/*
 	 * This process begins to use the pool, whose memory is here.  init: it is
 	 * zeroed memory that no process has used; prepare it, with all buffers 0
-	 * .. nbuffers - 1 in the pool and none of them holding a page.  Called in
-	 * the postmaster (or after exec); may allocate.
+	 * .. nbuffers - 1 in the pool and claimed.  Called in the postmaster (or
+	 * after exec); may allocate, and may set pool->flags, which are those of
+	 * the routine, if they depend on the parameters.
 	 */
 	void		(*attach) (BufferPool *pool, void *memory, int nbuffers,
 						   bool init);
 
 	/*
-	 * Begin anew, as after attach with init: no buffer holds a page, and
+	 * What this process remembers of its own choices begins anew: it has just
+	 * been started, or the pool was reset.  NULL: nothing.
+	 */
+	void		(*begin_process) (BufferPool *pool, int process);
+
+	/*
+	 * Begin anew, as after attach with init: all buffers are claimed, and
 	 * nothing is remembered.  Other processes may call page_of and prefetch
-	 * meanwhile.
+	 * meanwhile, and victim if that needs no lock.
 	 */
 	void		(*reset) (BufferPool *pool);
 
@@ -97,12 +123,13 @@ struct BufferPoolRoutine
 	void		(*prefetch) (BufferPool *pool, const tp_batch *batch);
 
 	/*
-	 * Queued hits, in order; those whose page is not in its buffer any more
-	 * must be skipped.  Empties the queue, returns how many were skipped. Not
-	 * called for algorithms with one of the two HIT flags.
+	 * What one process has queued (tidepool/batch.h): hits, admissions and
+	 * evictions that were not carried out.  Must skip what is no longer so;
+	 * holds tells whether a page is in a buffer.  Empties the queue, returns
+	 * how many entries were skipped.
 	 */
 	uint32		(*commit) (BufferPool *pool, tp_batch *batch,
-						   const tp_access *access);
+						   const tp_access *access, tp_holds holds, void *arg);
 
 	/*
 	 * The buffer whose page should go so that incoming can come, among those
@@ -113,23 +140,26 @@ struct BufferPoolRoutine
 						   const tp_access *access);
 
 	/*
-	 * The page in the buffer was evicted, which the algorithm need not have
-	 * proposed.  May leave a ghost of it.
+	 * The page in this buffer, which the algorithm has proposed, is evicted:
+	 * the buffer is claimed.  May leave a ghost of it.
 	 */
 	void		(*evict) (BufferPool *pool, int buf_id,
 						  const tp_access *access);
 
-	/* A page came into the buffer, which held none. */
+	/* A page came into the buffer, which was claimed. */
 	void		(*admit) (BufferPool *pool, int buf_id, tp_page page,
 						  const tp_access *access);
 
-	/* The page in the buffer ceased to exist: no ghost of it. */
+	/*
+	 * The page in the buffer ceased to exist, or was replaced without asking
+	 * the algorithm: no ghost of it, the buffer is claimed.
+	 */
 	void		(*forget) (BufferPool *pool, int buf_id);
 
 	/*
-	 * What page the buffer holds as far as the algorithm knows, if any. Also
-	 * called without the lock, by a process that has the buffer pinned and
-	 * finds no page in it; the answer cannot change then, unless by reset.
+	 * What page the buffer holds as far as the algorithm knows; false if it is
+	 * claimed.  Also called without the lock: then the answer may be out of
+	 * date, or the page be neither the old nor the new one.
 	 */
 	bool		(*page_of) (BufferPool *pool, int buf_id, tp_page *page);
 

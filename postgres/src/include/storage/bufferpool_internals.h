@@ -22,10 +22,12 @@
 /* ---- configuration ---- */
 
 extern PGDLLIMPORT char *bufferpool_algorithm;
+extern PGDLLIMPORT char *bufferpool_parameters;
 extern PGDLLIMPORT int bufferpool_batch_size;
 extern PGDLLIMPORT int bufferpool_batch_threshold;
 
 #define BUFFERPOOL_CLOCK "clock"	/* the name of stock replacement */
+#define BUFFERPOOL_PARAMETERS_SIZE 256
 
 /* ---- statistics ---- */
 
@@ -41,13 +43,16 @@ typedef enum BufferPoolCounter
 	BUFFERPOOL_EVICTIONS,		/* pages evicted, by the algorithm's choice */
 	BUFFERPOOL_REUSES,			/* pages evicted, by a ring's choice */
 	BUFFERPOOL_DIRTY_EVICTIONS, /* of both: had to be written first */
+	BUFFERPOOL_SEARCHES,		/* for a victim, by the algorithm */
+	BUFFERPOOL_LOOKS,			/* buffers that they looked at */
 	BUFFERPOOL_RETRIES,			/* choices given up: pinned or dirtied since */
+	BUFFERPOOL_REJECTS,			/* of a ring's, which would need a WAL flush */
 	BUFFERPOOL_FALLBACKS,		/* the algorithm had no choice; clock's */
 	BUFFERPOOL_FORGOTTEN,		/* pages that had ceased to exist */
 	BUFFERPOOL_CORRELATED,		/* hits not told: repetitions */
 	BUFFERPOOL_VACUUMED,		/* hits not told: VACUUM's */
-	BUFFERPOOL_BATCHES,			/* commits of queued hits */
-	BUFFERPOOL_BATCHED_HITS,	/* hits in them */
+	BUFFERPOOL_BATCHES,			/* commits of queues */
+	BUFFERPOOL_BATCHED_HITS,	/* entries in them */
 	BUFFERPOOL_STALE_HITS,		/* of which skipped: the page had left */
 	BUFFERPOOL_LOCKS,			/* acquisitions of the pool's lock */
 	BUFFERPOOL_LOCK_WAITS,		/* of which had to wait */
@@ -62,6 +67,7 @@ typedef struct BufferPoolCounters
 } BufferPoolCounters;
 
 extern PGDLLIMPORT BufferPoolCounters *MyBufferPoolCounters;
+extern PGDLLIMPORT uint32 *MyBufferPoolPending;
 
 static inline void
 BufferPoolCount(BufferPoolCounter counter)
@@ -72,6 +78,14 @@ BufferPoolCount(BufferPoolCounter counter)
 extern void BufferPoolReadCounters(BufferPoolCounters *sums,
 								   TimestampTz *stats_reset);
 extern void BufferPoolResetCounters(void);
+extern uint32 BufferPoolPending(void);
+
+#ifdef BUFFERPOOL_TIME_LOCK
+#define BUFFERPOOL_HOLD_BINS 256
+extern void BufferPoolCountHold(uint64 nanoseconds);
+extern uint64 BufferPoolHoldBinStart(int bin);
+extern void BufferPoolReadHolds(uint64 *holds);
+#endif
 
 /* ---- the pool ---- */
 
@@ -79,13 +93,17 @@ extern void BufferPoolResetCounters(void);
 typedef struct BufferPoolShared
 {
 	LWLock		lock;			/* the algorithm's state */
+	pg_atomic_uint32 resets;	/* how often the pool was reset */
 	char		algorithm[NAMEDATALEN]; /* what it is run by, or clock */
+	char		parameters[BUFFERPOOL_PARAMETERS_SIZE]; /* of the algorithm, as
+														 * given; or empty */
 } BufferPoolShared;
 
 /* One process's view of a pool. */
 struct BufferPool
 {
 	const BufferPoolRoutine *routine;	/* NULL: stock replacement */
+	uint32		flags;			/* the routine's, with these parameters */
 	BufferPoolShared *shared;
 	void	   *view;			/* the algorithm's */
 };
@@ -120,6 +138,10 @@ BufferTagPage(const BufferTag *tag)
 extern const BufferPoolRoutine *FindBufferPoolRoutine(const char *name);
 extern const BufferPoolRoutine *NextBufferPoolRoutine(int *position);
 
+/* parameters.c */
+extern bool ParsePolicyParameters(const tp_policy *policy, const char *text,
+								  double *params, char **problem);
+
 /* policy.c */
 extern const BufferPoolRoutine *MakePolicyRoutine(const tp_policy *policy,
 												  const char *name);
@@ -127,25 +149,36 @@ extern const BufferPoolRoutine *MakePolicyRoutine(const tp_policy *policy,
 /* stats.c */
 extern Size BufferPoolStatsShmemSize(void);
 extern void BufferPoolStatsShmemInit(void);
+extern void BufferPoolStatsInitProcess(void);
 
 /* bufferpool.c */
 extern Size BufferPoolShmemSize(void);
 extern void BufferPoolShmemInit(bool init);
 extern void BufferPoolInitProcess(void);
+extern void BufferPoolFollowReset(BufferPool *pool);
+extern const char *show_bufferpool_algorithm(void);
+extern const char *show_bufferpool_parameters(void);
+extern const char *show_bufferpool_batch_threshold(void);
 extern uint64 BufferPoolNow(void);
-extern tp_access BufferPoolAccess(IOContext io_context);
+extern tp_access BufferPoolAccessOf(IOContext io_context);
+extern bool BufferPoolTryLock(BufferPool *pool);
 extern void BufferPoolLock(BufferPool *pool);
 extern void BufferPoolUnlock(BufferPool *pool);
+extern int	BufferPoolCheck(tp_report report, void *arg);
+
+/* replacement.c */
 extern BufferDesc *BufferPoolGetVictim(const BufferTag *tag,
 									   IOContext io_context,
 									   uint32 *buf_state);
-extern void BufferPoolEvicted(BufferDesc *buf);
-extern void BufferPoolClaimed(BufferDesc *buf, uint32 old_state,
-							  bool from_ring);
-extern void BufferPoolAdmitted(const Buffer *buffers, int nbuffers,
-							   IOContext io_context, bool extended);
+extern void BufferPoolVictimKept(BufferDesc *buf);
+extern void BufferPoolVictimTaken(BufferDesc *buf, uint32 old_state,
+								  bool from_ring);
+extern void BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context,
+								 bool extended);
+extern void BufferPoolAtEOXact(void);
+
+/* cleaner.c */
 extern int	BufferPoolColdest(int *buf_ids, int max);
-extern int	BufferPoolCheck(tp_report report, void *arg);
 
 /* reset.c */
 extern void BufferPoolReset(void);
@@ -168,8 +201,36 @@ BufferPoolExpectHit(int buf_id)
 
 /* hits.c */
 extern void BufferPoolHit(BufferDesc *buf, IOContext io_context);
-extern void BufferPoolPrefetchHits(BufferPool *pool);
-extern void BufferPoolCommitHits(BufferPool *pool);
+extern void BufferPoolDirtied(BufferDesc *buf);
+
+/*
+ * The page in this buffer was not dirty and is now.  For those who have it
+ * pinned and locked; also in critical sections.
+ */
+static inline void
+BufferPoolNoteDirtied(BufferDesc *buf)
+{
+	if (DefaultBufferPool.flags & BUFFERPOOL_WANTS_WRITES)
+		BufferPoolDirtied(buf);
+}
+
 extern void BufferPoolReferenced(tp_page page);
+
+/* queue.c */
+extern void BufferPoolQueueHit(BufferPool *pool, int buf_id, tp_page page,
+							   uint32 flags);
+extern void BufferPoolQueueWrite(int buf_id, tp_page page);
+extern void BufferPoolQueueAdmission(BufferPool *pool, int buf_id,
+									 tp_page page, uint32 flags);
+extern void BufferPoolQueueRestoration(BufferPool *pool, int buf_id,
+									   tp_page page);
+extern void BufferPoolPrefetchQueue(BufferPool *pool);
+extern void BufferPoolCommitQueue(BufferPool *pool);
+extern void BufferPoolDropQueue(void);
+extern void BufferPoolBeforeIdle(void);
+extern void BufferPoolAtProcExit(void);
+
+extern PGDLLIMPORT volatile sig_atomic_t BufferPoolCommitPending;
+extern void ProcessBufferPoolCommitInterrupt(void);
 
 #endif							/* BUFFERPOOL_INTERNALS_H */

@@ -3,15 +3,8 @@
  * hits.c
  *	  How an algorithm learns of references to resident pages.
  *
- * An algorithm whose hit is lock-free is told at once.  For any other the hit
- * is queued in this process and committed with others under the pool's lock
- * (BP-Wrapper; tidepool/batch.h): when bufferpool.batch_threshold have come
- * together and the lock is free, when bufferpool.batch_size have, or when
- * this process takes the lock to find a victim.  bufferpool.batch_size = 1 is
- * the lock for every hit.
- *
- * No pin is kept for a queued hit, and the queue is not emptied when the
- * process ends: a few lost hits cost nothing.
+ * An algorithm whose hit is lock-free is told at once, unless it has not been
+ * told yet that the page came in.  For any other the hit is queued (queue.c).
  *
  * src/backend/storage/bufferpool/hits.c
  *
@@ -21,8 +14,6 @@
 
 #include "access/xact.h"
 #include "storage/bufferpool_internals.h"
-
-static tp_batch queue;
 
 /* The page that this process referenced last, and in which statement. */
 static tp_page last_page;
@@ -51,54 +42,6 @@ BufferPoolReferenced(tp_page page)
 	(void) repeats(page);
 }
 
-/* Before the lock is taken: load into the cache what the commit will touch. */
-void
-BufferPoolPrefetchHits(BufferPool *pool)
-{
-	if (queue.count > 0 && pool->routine->prefetch != NULL)
-		pool->routine->prefetch(pool, &queue);
-}
-
-/* The caller holds the pool's lock. */
-void
-BufferPoolCommitHits(BufferPool *pool)
-{
-	tp_access	access;
-
-	if (queue.count == 0)
-		return;
-	access = BufferPoolAccess(IOCONTEXT_NORMAL);
-	BufferPoolCount(BUFFERPOOL_BATCHES);
-	MyBufferPoolCounters->count[BUFFERPOOL_BATCHED_HITS] += queue.count;
-	MyBufferPoolCounters->count[BUFFERPOOL_STALE_HITS] +=
-		pool->routine->commit(pool, &queue, &access);
-}
-
-static void
-queue_hit(BufferPool *pool, int buf_id, tp_page page, uint32 flags)
-{
-	switch (tp_batch_add(&queue, buf_id, page, flags,
-						 bufferpool_batch_threshold, bufferpool_batch_size))
-	{
-		case TP_BATCH_QUEUED:
-			return;
-		case TP_BATCH_TRY:
-			BufferPoolPrefetchHits(pool);
-			if (!LWLockConditionalAcquire(&pool->shared->lock, LW_EXCLUSIVE))
-			{
-				BufferPoolCount(BUFFERPOOL_TRY_FAILURES);
-				return;
-			}
-			BufferPoolCount(BUFFERPOOL_LOCKS);
-			break;
-		case TP_BATCH_FULL:
-			BufferPoolLock(pool);
-			break;
-	}
-	BufferPoolCommitHits(pool);
-	BufferPoolUnlock(pool);
-}
-
 /*
  * A page was found in this buffer, which the caller has pinned and had not
  * pinned before.  No locks are needed; the caller should hold none that others
@@ -108,10 +51,11 @@ void
 BufferPoolHit(BufferDesc *buf, IOContext io_context)
 {
 	BufferPool *pool = &DefaultBufferPool;
-	uint32		wants = BufferPoolActive() ? pool->routine->flags :
+	uint32		wants = BufferPoolActive() ? pool->flags :
 		BUFFERPOOL_HIT_NOTHING;
 	tp_access	access = {0};
 	tp_page		page;
+	tp_page		known;
 
 	if ((wants & BUFFERPOOL_HIT_NOTHING) && !BufferPoolRecording())
 		return;
@@ -133,13 +77,36 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 						BUFFERPOOL_CORRELATED);
 		return;
 	}
-	if (wants & BUFFERPOOL_HIT_LOCK_FREE)
+	if (!(wants & BUFFERPOOL_HIT_LOCK_FREE) ||
+		!pool->routine->page_of(pool, buf->buf_id, &known))
+		BufferPoolQueueHit(pool, buf->buf_id, page, access.flags);
+	else
 	{
 		access.backend = MyProcNumber;
 		if (wants & BUFFERPOOL_USES_TIME)
 			access.now = BufferPoolNow();
 		pool->routine->hit(pool, buf->buf_id, &access);
 	}
-	else
-		queue_hit(pool, buf->buf_id, page, access.flags);
+}
+
+/*
+ * The page in this buffer, which the caller has pinned and locked, was not
+ * dirty and is now.  May be called in a critical section.
+ */
+void
+BufferPoolDirtied(BufferDesc *buf)
+{
+	BufferPool *pool = &DefaultBufferPool;
+	tp_access	access = {0};
+	tp_page		known;
+
+	if (!(pool->flags & BUFFERPOOL_HIT_LOCK_FREE) ||
+		!pool->routine->page_of(pool, buf->buf_id, &known))
+	{
+		BufferPoolQueueWrite(buf->buf_id, BufferTagPage(&buf->tag));
+		return;
+	}
+	access.backend = MyProcNumber;
+	access.flags = TP_WRITE | TP_DIRTIED;
+	pool->routine->hit(pool, buf->buf_id, &access);
 }

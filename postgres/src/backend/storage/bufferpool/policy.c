@@ -23,12 +23,13 @@ typedef struct PolicyRoutine
 {
 	BufferPoolRoutine routine;
 	const tp_policy *policy;
+	double		params[TP_MAX_PARAMS];
 } PolicyRoutine;
 
-static const tp_policy *
+static const PolicyRoutine *
 policy_of(const BufferPoolRoutine *routine)
 {
-	return ((const PolicyRoutine *) routine)->policy;
+	return (const PolicyRoutine *) routine;
 }
 
 static inline const tp_pool *
@@ -37,10 +38,21 @@ view_of(BufferPool *pool)
 	return (const tp_pool *) pool->view;
 }
 
+static bool
+policy_configure(const BufferPoolRoutine *routine, const char *parameters,
+				 char **problem)
+{
+	PolicyRoutine *made = unconstify(PolicyRoutine *, policy_of(routine));
+
+	return ParsePolicyParameters(made->policy, parameters, made->params,
+								 problem);
+}
+
 static Size
 policy_shmem_size(const BufferPoolRoutine *routine, int nbuffers)
 {
-	Size		size = tp_block_size(policy_of(routine), NULL, nbuffers);
+	const PolicyRoutine *made = policy_of(routine);
+	Size		size = tp_block_size(made->policy, made->params, nbuffers);
 
 	if (size == 0)
 		ereport(ERROR,
@@ -50,27 +62,53 @@ policy_shmem_size(const BufferPoolRoutine *routine, int nbuffers)
 	return size;
 }
 
+/*
+ * An empty pool in this memory.  The server keeps free buffers itself, so all
+ * are claimed.  Those who look without the lock see claimed nodes, free ones
+ * or what was there before.
+ */
+static tp_pool
+begin(const PolicyRoutine *made, void *memory, int nbuffers)
+{
+	tp_pool		view = tp_block_init(made->policy, made->params, nbuffers,
+									 nbuffers, SEED, memory);
+
+	for (int buf_id = 0; buf_id < nbuffers; buf_id++)
+		tp_claim(&view, buf_id);
+	if (tp_can_share(&view))
+		tp_share(&view);
+	return view;
+}
+
 static void
 policy_attach(BufferPool *pool, void *memory, int nbuffers, bool init)
 {
-	const tp_policy *policy = policy_of(pool->routine);
+	const PolicyRoutine *made = policy_of(pool->routine);
 	tp_pool    *view = MemoryContextAlloc(TopMemoryContext, sizeof(tp_pool));
 
-	*view = init ?
-		tp_block_init(policy, NULL, nbuffers, nbuffers, SEED, memory) :
-		tp_block_pool(policy, NULL, nbuffers, memory);
+	*view = init ? begin(made, memory, nbuffers) :
+		tp_block_pool(made->policy, made->params, nbuffers, memory);
+	if (tp_can_share(view))
+	{
+		pool->flags |= BUFFERPOOL_CHOICE_LOCK_FREE;
+		view->chooser = MemoryContextAllocZero(TopMemoryContext,
+											   sizeof(tp_chooser));
+	}
 	pool->view = view;
 }
 
-/* Those who look without the lock see free nodes or what was there before. */
+static void
+policy_begin_process(BufferPool *pool, int process)
+{
+	if (pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE)
+		tp_chooser_init(view_of(pool), SEED, process);
+}
+
 static void
 policy_reset(BufferPool *pool)
 {
-	const tp_pool *view = view_of(pool);
-
 	/* a block begins with the header */
-	(void) tp_block_init(view->policy, NULL, NBuffers, NBuffers, SEED,
-						 view->header);
+	(void) begin(policy_of(pool->routine), view_of(pool)->header, NBuffers);
 }
 
 static void
@@ -92,9 +130,10 @@ policy_prefetch(BufferPool *pool, const tp_batch *batch)
 }
 
 static uint32
-policy_commit(BufferPool *pool, tp_batch *batch, const tp_access *access)
+policy_commit(BufferPool *pool, tp_batch *batch, const tp_access *access,
+			  tp_holds holds, void *arg)
 {
-	return tp_batch_commit(view_of(pool), batch, access);
+	return tp_batch_commit(view_of(pool), batch, access, holds, arg);
 }
 
 static int
@@ -127,7 +166,7 @@ policy_forget(BufferPool *pool, int buf_id)
 static bool
 policy_page_of(BufferPool *pool, int buf_id, tp_page *page)
 {
-	if (tp_is_free(view_of(pool), buf_id))
+	if (!tp_is_resident(view_of(pool), buf_id))
 		return false;
 	*page = tp_page_of(view_of(pool), buf_id);
 	return true;
@@ -222,6 +261,8 @@ flags_of(const tp_policy *policy)
 		flags |= BUFFERPOOL_COUNTS_ALL;
 	if (policy->flags & TP_USES_TIME)
 		flags |= BUFFERPOOL_USES_TIME;
+	if (policy->flags & TP_WANTS_WRITES)
+		flags |= BUFFERPOOL_WANTS_WRITES;
 	return flags;
 }
 
@@ -230,8 +271,10 @@ const BufferPoolRoutine *
 MakePolicyRoutine(const tp_policy *policy, const char *name)
 {
 	static const BufferPoolRoutine table = {
+		.configure = policy_configure,
 		.shmem_size = policy_shmem_size,
 		.attach = policy_attach,
+		.begin_process = policy_begin_process,
 		.reset = policy_reset,
 		.hit = policy_hit,
 		.expect_hit = policy_expect_hit,
@@ -255,5 +298,6 @@ MakePolicyRoutine(const tp_policy *policy, const char *name)
 	if (!(policy->flags & TP_HIT_LOCK_FREE))
 		made->routine.expect_hit = NULL;
 	made->policy = policy;
+	tp_policy_defaults(policy, made->params);
 	return &made->routine;
 }

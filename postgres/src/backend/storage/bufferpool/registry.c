@@ -36,7 +36,7 @@ RegisterBufferPoolRoutine(const BufferPoolRoutine *routine)
 				(errcode(ERRCODE_NAME_TOO_LONG),
 				 errmsg("name of replacement algorithm \"%s\" is too long",
 						routine->name)));
-	if (strcmp(routine->name, BUFFERPOOL_CLOCK) == 0 ||
+	if (pg_strcasecmp(routine->name, BUFFERPOOL_CLOCK) == 0 ||
 		FindBufferPoolRoutine(routine->name) != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
@@ -56,12 +56,12 @@ RegisterBufferPoolPolicy(const tp_policy *policy, const char *name)
 	RegisterBufferPoolRoutine(MakePolicyRoutine(policy, name));
 }
 
-/* The algorithm of this name, or NULL. */
+/* The algorithm of this name, in whatever case, or NULL. */
 const BufferPoolRoutine *
 FindBufferPoolRoutine(const char *name)
 {
 	for (int i = 0; i < nroutines; i++)
-		if (strcmp(routines[i]->name, name) == 0)
+		if (pg_strcasecmp(routines[i]->name, name) == 0)
 			return routines[i];
 	return NULL;
 }

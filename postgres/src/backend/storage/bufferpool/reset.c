@@ -9,23 +9,26 @@
  * server met.  To evict all pages would not do, since algorithms remember
  * evicted pages and what they have learned of them.
  *
- * Why this may be done beside other processes.  While all mapping locks are
- * held no page can come in or leave.  If then no buffer with a page is pinned,
- * every process is at one of these places:
+ * Why this may be done beside other processes.  While the pool's lock and all
+ * mapping locks are held no page can come in or leave, and no algorithm that
+ * needs the lock is asked or told anything.  If then no buffer is pinned, every
+ * process is at one of these places:
  *
- *	  - It has no buffer.  What it does next waits for one of the locks.
- *	  - It has claimed a buffer, which holds no page.  It will wait for a
- *		mapping lock before it tells of a new page, and finds the buffer free
- *		as it was.  If the algorithm still knew of a page that had ceased to
- *		exist, it may be about to make it forget that; so it looks again
- *		under the pool's lock (BufferPoolClaimed).
- *	  - It has queued hits.  They are skipped, unless their page has come back
- *		to its buffer.  It may be prefetching for them without a lock, which
+ *	  - It has no buffer.  What it does next waits for one of the locks, or is
+ *		a choice without a lock, of a buffer that is claimed again by then.
+ *	  - It is about to pin a buffer that it has been proposed without a lock,
+ *		or has taken off the freelist.  It will find no page in it, and wait
+ *		for a mapping lock before it has one to tell of.
+ *	  - It has something queued.  That is skipped, unless the page has come
+ *		back to its buffer.  It may be prefetching for it without a lock, which
  *		bears with whatever it reads.
  *
- * A process that tells of an eviction holds the mapping lock of the page, one
- * that tells of an admission or a lock-free hit has the page pinned: neither
- * can be under way.
+ * A process that has chosen a buffer has it pinned until it is taken or kept,
+ * one that tells of an admission or of a lock-free hit has the page pinned:
+ * neither can be under way.
+ *
+ * Nobody waits for the pool's lock with a mapping lock, so the order in which
+ * they are taken here cannot deadlock.
  *
  * src/backend/storage/bufferpool/reset.c
  *
@@ -83,29 +86,33 @@ drop_page(BufferDesc *buf)
 }
 
 /*
- * One try.  Returns the number of buffers that could not be emptied; unless it
- * is 0 no more has happened than that others were.
+ * One try.  Returns false if it met a buffer that is in use; then no more has
+ * happened than that the buffers before it were emptied.
  */
-static int
+static bool
 try_reset(BufferPool *pool)
 {
-	int			in_use = 0;
+	bool		done = true;
 
+	if (BufferPoolActive())
+		BufferPoolLock(pool);
 	lock_mapping();
-	for (int buf_id = 0; buf_id < NBuffers; buf_id++)
-		in_use += !drop_page(GetBufferDescriptor(buf_id));
-	if (in_use == 0)
+	for (int buf_id = 0; buf_id < NBuffers && done; buf_id++)
+		done = drop_page(GetBufferDescriptor(buf_id));
+	if (done)
 	{
 		if (BufferPoolActive())
 		{
-			BufferPoolLock(pool);
 			pool->routine->reset(pool);
-			BufferPoolUnlock(pool);
+			pg_atomic_fetch_add_u32(&pool->shared->resets, 1);
+			BufferPoolDropQueue();
 		}
 		StrategyReset();
 	}
 	unlock_mapping();
-	return in_use;
+	if (BufferPoolActive())
+		BufferPoolUnlock(pool);
+	return done;
 }
 
 /*
@@ -117,8 +124,6 @@ try_reset(BufferPool *pool)
 void
 BufferPoolReset(void)
 {
-	int			in_use = 0;
-
 	for (int i = 0; i < MAX_TRIES; i++)
 	{
 		int32		evicted;
@@ -127,16 +132,14 @@ BufferPoolReset(void)
 
 		if (i > 0)
 			pg_usleep(PAUSE_MICROSECONDS);
+		CHECK_FOR_INTERRUPTS();
 		EvictAllUnpinnedBuffers(&evicted, &flushed, &skipped);
-		in_use = try_reset(&DefaultBufferPool);
-		if (in_use == 0)
+		if (try_reset(&DefaultBufferPool))
 			return;
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
 			 errmsg("shared buffers are in use"),
-			 errdetail_plural("%d buffer is pinned, or was modified meanwhile.",
-							  "%d buffers are pinned, or were modified meanwhile.",
-							  in_use, in_use),
+			 errdetail("A buffer is pinned, or was modified meanwhile."),
 			 errhint("Close cursors and wait until other sessions are idle.")));
 }

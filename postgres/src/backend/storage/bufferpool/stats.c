@@ -24,10 +24,20 @@
 #include "storage/spin.h"
 #include "utils/timestamp.h"
 
-typedef union PaddedCounters
+/* What one process counts, and what it has to tell. */
+typedef struct ProcessCounters
 {
 	BufferPoolCounters counters;
-	char		pad[TYPEALIGN(PG_CACHE_LINE_SIZE, sizeof(BufferPoolCounters))];
+	uint32		pending;		/* buffers of which its queue tells */
+#ifdef BUFFERPOOL_TIME_LOCK
+	uint64		holds[BUFFERPOOL_HOLD_BINS];
+#endif
+} ProcessCounters;
+
+typedef union PaddedCounters
+{
+	ProcessCounters process;
+	char		pad[TYPEALIGN(PG_CACHE_LINE_SIZE, sizeof(ProcessCounters))];
 } PaddedCounters;
 
 typedef struct SharedStats
@@ -41,9 +51,10 @@ typedef struct SharedStats
 static SharedStats *stats;
 
 /* Where to count before there is a PGPROC. */
-static BufferPoolCounters nowhere;
+static ProcessCounters discarded;
 
-BufferPoolCounters *MyBufferPoolCounters = &nowhere;
+BufferPoolCounters *MyBufferPoolCounters = &discarded.counters;
+uint32	   *MyBufferPoolPending = &discarded.pending;
 
 static int
 slot_count(void)
@@ -74,11 +85,24 @@ BufferPoolStatsShmemInit(void)
 
 /* A process begins to use shared buffers; it has a PGPROC. */
 void
-BufferPoolInitProcess(void)
+BufferPoolStatsInitProcess(void)
 {
-	if (MyProcNumber >= 0 && MyProcNumber < slot_count())
-		MyBufferPoolCounters = &stats->slots[MyProcNumber].counters;
-	BufferPoolRecorderInitProcess();
+	if (MyProcNumber < 0 || MyProcNumber >= slot_count())
+		return;
+	MyBufferPoolCounters = &stats->slots[MyProcNumber].process.counters;
+	MyBufferPoolPending = &stats->slots[MyProcNumber].process.pending;
+	*MyBufferPoolPending = 0;
+}
+
+/* Buffers of which processes have yet to tell the algorithm. */
+uint32
+BufferPoolPending(void)
+{
+	uint32		sum = 0;
+
+	for (int slot = 0; slot < slot_count(); slot++)
+		sum += stats->slots[slot].process.pending;
+	return sum;
 }
 
 static void
@@ -87,7 +111,7 @@ add_up(BufferPoolCounters *sums)
 	MemSet(sums, 0, sizeof(*sums));
 	for (int slot = 0; slot < slot_count(); slot++)
 		for (int i = 0; i < BUFFERPOOL_NUM_COUNTERS; i++)
-			sums->count[i] += stats->slots[slot].counters.count[i];
+			sums->count[i] += stats->slots[slot].process.counters.count[i];
 }
 
 /* What was counted since the last reset, and when that was. */
@@ -119,3 +143,42 @@ BufferPoolResetCounters(void)
 	stats->stats_reset = time;
 	SpinLockRelease(&stats->reset_lock);
 }
+
+#ifdef BUFFERPOOL_TIME_LOCK
+
+/*
+ * For benchmarks alone: how long the pool's lock is held.  A bin is an eighth
+ * of a power of two wide.
+ */
+static int
+hold_bin(uint64 nanoseconds)
+{
+	int			power = pg_leftmost_one_pos64(nanoseconds | 8);
+
+	return Min((power - 3) * 8 + (int) (nanoseconds >> (power - 3) & 7),
+			   BUFFERPOOL_HOLD_BINS - 1);
+}
+
+uint64
+BufferPoolHoldBinStart(int bin)
+{
+	return bin < 0 ? 0 : (uint64) (8 + bin % 8) << (bin / 8);
+}
+
+void
+BufferPoolCountHold(uint64 nanoseconds)
+{
+	if (MyProcNumber >= 0 && MyProcNumber < slot_count())
+		stats->slots[MyProcNumber].process.holds[hold_bin(nanoseconds)]++;
+}
+
+void
+BufferPoolReadHolds(uint64 *holds)
+{
+	MemSet(holds, 0, BUFFERPOOL_HOLD_BINS * sizeof(uint64));
+	for (int slot = 0; slot < slot_count(); slot++)
+		for (int bin = 0; bin < BUFFERPOOL_HOLD_BINS; bin++)
+			holds[bin] += stats->slots[slot].process.holds[bin];
+}
+
+#endif
