@@ -20,8 +20,13 @@ from tidepool.traces.model import Trace
 OUT = Path(__file__).resolve().parent / "out"
 
 
-def report(name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Path:
-    """Print the rows as a table and write them to bench/out/NAME.csv; return that path."""
+def report(
+    name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int = 0
+) -> Path:
+    """Print the rows as a table and write them to bench/out/NAME.csv; return that path.
+
+    A table of which much is in one column needs more than the usual width.
+    """
     OUT.mkdir(exist_ok=True)
     table = Table(title=title)
     for i, column in enumerate(columns):
@@ -31,7 +36,7 @@ def report(name: str, title: str, columns: Sequence[str], rows: Sequence[Sequenc
             *(f"{value:.3f}" if isinstance(value, float) else str(value) for value in row)
         )
     # wide enough wherever it is read, also through a pipe
-    Console(width=max(100, 14 * len(columns))).print(table)
+    Console(width=max(100, 14 * len(columns), width)).print(table)
     path = OUT / f"{name}.csv"
     with path.open("w", newline="") as file:
         writer = csv.writer(file)

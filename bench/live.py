@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 from time import perf_counter, sleep
@@ -16,6 +18,7 @@ from tidepool.errors import TidepoolError
 from tidepool.server import LIBRARIES, Instance, server_directory
 
 STOCK = "stock"  # the unpatched server; every other name is an algorithm of ours
+LARGEST = "lirs2"  # the algorithm with most memory for a buffer
 
 # that nothing runs beside what is measured
 QUIET = {
@@ -28,20 +31,19 @@ QUIET = {
 }
 
 
-def programs(server: str) -> Path:
-    """Where the programs are of our server or of the unpatched one.
+def programs(server: str, build: str = "") -> Path:
+    """Where the programs are of the unpatched server, or of ours (of another build of ours).
 
     Raises TidepoolError if they have not been built.
     """
     ours = server_directory()
-    if server != STOCK:
+    build = "stock" if server == STOCK else build
+    if not build:
         return ours
-    stock = ours.parents[1] / "pgsql-stock" / "bin"
-    if not (stock / "initdb").exists():
-        raise TidepoolError(
-            f"no unpatched server in {stock}", hint="build it: make postgres BUILD=stock"
-        )
-    return stock
+    other = ours.parents[1] / f"pgsql-{build}" / "bin"
+    if not (other / "initdb").exists():
+        raise TidepoolError(f"no server in {other}", hint=f"build it: make postgres BUILD={build}")
+    return other
 
 
 @contextmanager
@@ -57,14 +59,28 @@ def scratch() -> Iterator[Path]:
 
 
 @contextmanager
+def copied(original: Path) -> Iterator[Path]:
+    """Give a copy of a data directory whose server is down; delete it afterwards."""
+    instance = Instance(Path(tempfile.mkdtemp(prefix="tidepool-bench-")), programs("clock"))
+    try:
+        owner = original.stat()
+        os.chown(instance.directory, owner.st_uid, owner.st_gid)
+        subprocess.run(["cp", "-a", original / "data", instance.data], check=True)
+        instance.configure({"unix_socket_directories": str(instance.directory)})
+        yield instance.directory
+    finally:
+        instance.remove()
+
+
+@contextmanager
 def serving(
-    directory: Path, server: str, settings: Mapping[str, str] | None = None
+    directory: Path, server: str, settings: Mapping[str, str] | None = None, build: str = ""
 ) -> Iterator[Instance]:
     """Run a server on the data directory: ours with this algorithm, or the unpatched one.
 
     The settings hold for this run only.
     """
-    instance = Instance(directory, programs(server))
+    instance = Instance(directory, programs(server, build))
     file = instance.data / "postgresql.conf"
     before = file.read_text()
     if server != STOCK:
@@ -77,6 +93,21 @@ def serving(
         if instance.running():
             instance.stop()
         file.write_text(before)
+
+
+def huge_pages(directories: Sequence[Path], settings: Mapping[str, str]) -> str:
+    """What huge_pages must be for servers that are compared: "on" if all can have them, or "off".
+
+    With PostgreSQL's default the first server would take those that are
+    there, and another do without.
+    """
+    try:
+        with ExitStack() as stack:
+            for directory in directories:
+                stack.enter_context(serving(directory, LARGEST, {**settings, "huge_pages": "on"}))
+    except TidepoolError:
+        return "off"
+    return "on"
 
 
 @dataclass(frozen=True)

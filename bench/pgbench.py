@@ -10,6 +10,7 @@ that spares the waking of one CPU by another, which varies more than anything.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -33,6 +34,7 @@ BUFFERS = "1GB"
 PARTS = 16  # of the rows; each a table that is scanned in some milliseconds
 CPUS = sorted(os.sched_getaffinity(0))
 ALL_DAY = 100_000  # seconds
+_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,16 @@ class Workload:
         scripts: of pgbench, one drawn for each transaction; none: its own select-only.
         clients: how many do it.
         turn: seconds in which one client can do several transactions.
+        rest: after a turn, as a share of it, until the servers have ended what was begun.
+        settings: of its sessions, so that the plans are the ones that are meant.
     """
 
     name: str
     scripts: tuple[str, ...] = ()
     clients: int = 1
     turn: float = 0.012
+    rest: float = 0.25
+    settings: tuple[str, ...] = ("enable_hashjoin=off", "enable_mergejoin=off")
 
 
 SELECT_ONLY = Workload("select-only")
@@ -71,7 +77,6 @@ LOOKUPS = Workload(
         " (SELECT random(1, 1000000) AS aid FROM generate_series(1, 300) OFFSET 0) USING (aid);\n",
     ),
 )
-PLANS = ("max_parallel_workers_per_gather=0", "enable_hashjoin=off", "enable_mergejoin=off")
 
 
 def fill(directory: Path) -> None:
@@ -80,15 +85,20 @@ def fill(directory: Path) -> None:
     Everything is vacuumed, so that what reads writes nothing.
     """
     with serving(directory, STOCK, {"shared_buffers": BUFFERS}) as instance:
-        run = instance.run(instance.bin / "pgbench", "-i", "-q", "-s", str(SCALE))
-        if run.returncode != 0:
-            raise TidepoolError(f"pgbench could not fill its tables:\n{run.stdout}")
+        initialize(instance, SCALE)
         for i in range(PARTS):
             instance.query(
                 f"CREATE TABLE scanned_{i} AS"
                 f" SELECT * FROM pgbench_accounts WHERE aid * {PARTS} / {SCALE}00001 = {i}"
             )
         instance.query("VACUUM (FREEZE, ANALYZE)")
+
+
+def initialize(instance: Instance, scale: int) -> None:
+    """Make pgbench's tables."""
+    run = instance.run(instance.bin / "pgbench", "-i", "-q", "-s", str(scale))
+    if run.returncode != 0:
+        raise TidepoolError(f"pgbench could not fill its tables:\n{run.stdout}")
 
 
 def warm(instance: Instance) -> None:
@@ -123,7 +133,7 @@ def command(
     if not workload.scripts:
         line.append("-S")
     line += ["-c", str(workload.clients), "-j", str(min(workload.clients, os.cpu_count() or 1))]
-    given = [*PLANS, *(f"{name}={value}" for name, value in settings.items())]
+    given = [*workload.settings, *(f"{name}={value}" for name, value in settings.items())]
     options = " ".join(f"-c {setting}" for setting in given)
     return line, instance.environment() | {"PGOPTIONS": options}
 
@@ -172,11 +182,12 @@ class Side:
     def __init__(
         self, instance: Instance, workload: Workload, settings: Mapping[str, str] | None = None
     ) -> None:
-        """Start pgbench and stop it."""
+        """Start pgbench and, when all its clients are connected, stop it."""
         self.turns: list[tuple[float, float]] = []
         self._workload = workload
         self._log = instance.directory
         line, environment = command(instance, workload, settings or {})
+        environment["PGAPPNAME"] = f"side {next(_numbers)}"
         line += ["-T", str(ALL_DAY), "--log", f"--log-prefix={self._log}/transactions"]
         self._pgbench = subprocess.Popen(
             line,
@@ -186,7 +197,13 @@ class Side:
             stderr=subprocess.STDOUT,
         )
         os.sched_setaffinity(self._pgbench.pid, os.sched_getaffinity(postmaster(instance)))
-        time.sleep(0.3)  # until all are connected
+        connected = (
+            "SELECT count(*) FROM pg_stat_activity"
+            f" WHERE application_name = '{environment['PGAPPNAME']}'"
+        )
+        while int(instance.query(connected)) < workload.clients and self._pgbench.poll() is None:
+            time.sleep(0.01)
+        time.sleep(0.02)  # until they have begun
         self._send(signal.SIGSTOP)
 
     def _send(self, number: signal.Signals) -> None:
@@ -199,10 +216,10 @@ class Side:
         begin = time.time()
         self._send(signal.SIGCONT)
         time.sleep(self._workload.turn)
+        end = time.time()
         self._send(signal.SIGSTOP)
-        self.turns.append((begin, time.time()))
-        # what has begun ends within the server
-        time.sleep(self._workload.turn / 4)
+        self.turns.append((begin, end))
+        time.sleep(self._workload.turn * self._workload.rest)
 
     def end(self) -> None:
         """End pgbench, as if its time was up."""
@@ -216,18 +233,29 @@ class Side:
 
         nan if none had both its begin and its end in that turn, or the clock was set back.
         """
-        files = list(self._log.glob(f"transactions.{self._pgbench.pid}*"))
-        logged = np.concatenate([np.loadtxt(file, usecols=(2, 4, 5), ndmin=2) for file in files])
-        for file in files:
-            file.unlink()
-        took = logged[:, 0] * 1e-6
-        ended = logged[:, 1] + logged[:, 2] * 1e-6
+        took, ended = self._transactions()
         begins, ends = np.array(self.turns).T
         number = np.searchsorted(begins, ended - took) - 1
         inside = (number >= 0) & (ended < ends[number])
         count = np.bincount(number[inside], minlength=len(begins))
         total = np.bincount(number[inside], took[inside], minlength=len(begins))
         return np.divide(total, count, out=np.full(len(begins), np.nan), where=total > 0)
+
+    def throughputs(self, settle: float) -> np.ndarray:
+        """Return the transactions a second in each turn, without its first ``settle`` seconds."""
+        _, ended = self._transactions()
+        ended.sort()
+        begins, ends = np.array(self.turns).T
+        begins = begins + settle
+        return (np.searchsorted(ended, ends) - np.searchsorted(ended, begins)) / (ends - begins)
+
+    def _transactions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Read and delete the logs; return how long each took, and when it ended."""
+        files = list(self._log.glob(f"transactions.{self._pgbench.pid}*"))
+        logged = np.concatenate([np.loadtxt(file, usecols=(2, 4, 5), ndmin=2) for file in files])
+        for file in files:
+            file.unlink()
+        return logged[:, 0] * 1e-6, logged[:, 1] + logged[:, 2] * 1e-6
 
 
 def against(base: Callable[[], Side], others: Sequence[Side], rounds: int) -> np.ndarray:
@@ -259,32 +287,48 @@ class Price:
         return f"{self.median:+.1f} ± {self.error:.1f}"
 
 
-def prices(latencies: Sequence[np.ndarray]) -> list[Price]:
-    """Compare all sides with the first one.
+def medians(starts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return medians over all rounds and their standard errors.
 
-    One array of against for each time that the servers were started; with
-    several, the error is that of the mean of their medians.
+    ``starts`` has an array [round, ...] for each time that the servers were
+    started; with several, the error is that of the mean of their medians.
     """
-    ratios = [100 * (start[:, 1:] / start[:, :1] - 1) for start in latencies]
-    together = np.concatenate(ratios)
+    together = np.concatenate(starts)
     if np.isnan(together).mean() > 0.5:
         raise TidepoolError("in most rounds, a side completed no transaction in its turn")
-    medians = np.nanmedian(together, axis=0)
-    if len(ratios) > 1:
-        errors = np.std([np.nanmedian(r, axis=0) for r in ratios], axis=0, ddof=1)
-        errors /= len(ratios) ** 0.5
+    if len(starts) > 1:
+        errors = np.std([np.nanmedian(start, axis=0) for start in starts], axis=0, ddof=1)
+        errors /= len(starts) ** 0.5
     else:
         low, high = np.nanquantile(together, [0.25, 0.75], axis=0)
         # of a normal distribution's median, whose quartiles are these
         errors = 1.2533 * (high - low) / 1.349 / len(together) ** 0.5
-    return [Price(*pair) for pair in zip(medians.tolist(), errors.tolist(), strict=True)]
+    return np.nanmedian(together, axis=0), errors
 
 
-def algorithms(directory: Path) -> list[str]:
-    """Return the names that bufferpool.algorithm knows."""
+def slower(latencies: np.ndarray) -> np.ndarray:
+    """By how many per cent all sides are slower than the first in each round of against."""
+    return 100 * (latencies[:, 1:] / latencies[:, :1] - 1)
+
+
+def prices(latencies: Sequence[np.ndarray]) -> list[Price]:
+    """Compare all sides with the first one: an array of against for each start of the servers."""
+    found = medians([slower(start) for start in latencies])
+    return [Price(*pair) for pair in zip(*(part.tolist() for part in found), strict=True)]
+
+
+def algorithms(directory: Path, wanted: Sequence[str] = ()) -> list[str]:
+    """Return the algorithms that are wanted, or all that the server has.
+
+    Raises TidepoolError if it lacks one: it would begin with the clock instead.
+    """
     with serving(directory, "clock") as instance:
         instance.query("CREATE EXTENSION IF NOT EXISTS pg_bufferpool")
-        return instance.query("SELECT * FROM pg_bufferpool_algorithms()").splitlines()
+        known = instance.query("SELECT * FROM pg_bufferpool_algorithms()").splitlines()
+    for name in wanted:
+        if name not in known:
+            raise TidepoolError(f"no algorithm {name}", hint=f"there are {', '.join(known)}")
+    return list(wanted) or known
 
 
 def pool_counters(instance: Instance) -> dict[str, int]:
