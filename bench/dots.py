@@ -13,7 +13,7 @@ from matplotlib.ticker import LogLocator
 from tidepool.plots import save, style
 
 ROW = 0.21  # inches
-MARKERS = "osD"
+MARKERS = "osD^v"
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,10 @@ def draw(name: str, rows: Sequence[str], panels: Sequence[Panel]) -> Path:
     figure = Figure(figsize=(style.PAGE, height), layout="constrained")
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for panel, axis in zip(panels, axes, strict=True):
-        for kind, values in panel.values.items():
+        for place, (kind, values) in enumerate(panel.values.items()):
             i = kinds.index(kind)
-            beside = 0.22 * (i - (len(kinds) - 1) / 2)  # so that no error bar hides another
+            # so that no error bar hides another
+            beside = 0.22 * (place - (len(panel.values) - 1) / 2)
             dots = [(y + beside, *value) for y, value in enumerate(values) if value]
             if not dots:
                 continue

@@ -117,7 +117,7 @@ def main() -> None:
     tables: dict[str, list[list[str]]] = {work.name: [] for work in WORKLOADS}
     with scratch() as directory:
         fill(directory)
-        for name in options.algorithm or algorithms(directory):
+        for name in algorithms(directory, options.algorithm):
             with serving(directory, name, SETTINGS) as server:
                 warm(server)
                 with all_hits(server):
