@@ -110,6 +110,15 @@ def huge_pages(directories: Sequence[Path], settings: Mapping[str, str]) -> str:
     return "on"
 
 
+def read_all(directory: Path) -> None:
+    """Have the operating system cache a server's files."""
+    for path in (directory / "data" / "base").rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                while file.read(1 << 20):
+                    pass
+
+
 @dataclass(frozen=True)
 class Counters:
     """What PostgreSQL has counted, in blocks: of tables and indexes, by all processes.

@@ -46,7 +46,7 @@ import lock_holds
 import numpy as np
 from common import report
 from dots import Panel, clients_text, draw
-from live import STOCK, copied, counters, huge_pages, programs, scratch, serving, told
+from live import STOCK, copied, counters, huge_pages, programs, read_all, scratch, serving, told
 from pgbench import (
     CPUS,
     SELECT_ONLY,
@@ -178,15 +178,6 @@ def take_turns(pair: Sequence[Server], clients: int, rounds: int, order: Random)
     stock, ours = (side.throughputs(SETTLE) for side in sides)
     used = [usage(server) - earlier for server, earlier in zip(pair, before, strict=True)]
     return Turns(ours / stock, *used)
-
-
-def read_all(directory: Path) -> None:
-    """Have the operating system cache a server's files."""
-    for path in (directory / "data" / "base").rglob("*"):
-        if path.is_file():
-            with path.open("rb") as file:
-                while file.read(1 << 20):
-                    pass
 
 
 def warm(server: Server) -> None:

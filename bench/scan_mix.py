@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Streams of scans on a live server: blocks read, by algorithm.
+"""Streams of scans on a live server: blocks read and time, by algorithm.
 
 The sequential microbenchmark of the papers on predictive buffer management.
 TPC-H's lineitem lies in the order in which rows came, with a BRIN index on
@@ -21,7 +21,13 @@ Each run begins with empty buffers: the server has been restarted with another
 algorithm on the same data, and "stock" is an unpatched PostgreSQL on them
 (make postgres BUILD=stock).  Blocks are counted by PostgreSQL (pg_stat_io); a
 block that the operating system had is as good as another.  All runs of a
-repetition have the same queries, and ratios are of runs of one repetition.
+repetition have the same queries.
+
+Stock runs before and after each algorithm, and what an algorithm reads and how
+long it takes is compared with the mean of the two, since a machine is not as
+fast in one minute as in another.  Stock's own row compares each of its runs
+with those before and after in the same way: what the method cannot tell apart.
+Before each run the operating system has all files in its cache.
 
 OPT is what the best possible choice of victims would read of the references
 that a run under clock made, recorded in a run of its own.  Since timing
@@ -34,15 +40,28 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from random import Random
-from statistics import median
+from statistics import mean, median
+from typing import NamedTuple
 
 from common import OUT, report
-from live import STOCK, Counters, counters, programs, scratch, serving, side_by_side, told
+from live import (
+    STOCK,
+    Counters,
+    counters,
+    huge_pages,
+    programs,
+    read_all,
+    scratch,
+    serving,
+    side_by_side,
+    told,
+)
+from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter
 
 from tidepool import parse_policy
@@ -67,6 +86,7 @@ SCANS = {
 }
 FIRST, LAST = date(1992, 1, 2), date(1998, 12, 1)  # TPC-H's l_shipdate
 RANGE = 0.3
+SAME = 0.01  # numbers of blocks that differ by less are the same
 
 # less arithmetic than in TPC-H's Q1, so that time is not mostly that
 Q1 = """SELECT l_returnflag, l_linestatus, count(*), sum(l_quantity), sum(l_extendedprice)
@@ -77,15 +97,22 @@ Q6 = """SELECT sum(l_extendedprice * l_discount)
 
 @dataclass(frozen=True)
 class Run:
-    """A server's run, and what OPT reads of the same queries."""
+    """A server's run.
+
+    Attributes:
+        opt: what OPT reads of the same queries.
+        of_stock: blocks read as a multiple of what stock's runs beside it read.
+        stretch: time as a multiple of theirs.
+    """
 
     scans: str
     streams: int
-    repetition: int
     server: str
     blocks: Counters
     seconds: float
     opt: int
+    of_stock: float
+    stretch: float
 
 
 # ---- queries ----
@@ -128,28 +155,51 @@ def check_plans(instance: Instance, scans: str, count: int, seed: int) -> None:
 # ---- runs ----
 
 
+class Measured(NamedTuple):
+    """Blocks and seconds of a run, and the answers to its queries."""
+
+    blocks: Counters
+    seconds: float
+    answers: list[str]
+
+
 def measure(
     directory: Path, server: str, settings: Mapping[str, str], scripts: Sequence[str]
-) -> tuple[Counters, float, list[str]]:
-    """Return the blocks and seconds of the scripts with empty buffers, and their answers."""
+) -> Measured:
+    """Run the scripts with empty buffers."""
+    read_all(directory)
     with serving(directory, server, settings) as instance:
         before = counters(instance)
         answers, seconds = side_by_side(instance, scripts)
-        return counters(instance) - before, seconds, answers
+        return Measured(counters(instance) - before, seconds, answers)
+
+
+def record(directory: Path, settings: Mapping[str, str], scripts: Sequence[str], path: Path) -> int:
+    """Record a run under clock; return how many references the recording lacks."""
+    # huge pages that suffice for the buffers may not for these rings
+    larger = {"bufferpool.trace_buffers": "65536", "huge_pages": "try"}
+    with serving(directory, "clock", {**settings, **larger}) as instance:
+        instance.query(f"SELECT pg_bufferpool_trace_start('{path}')")
+        side_by_side(instance, scripts)
+        instance.query("SELECT pg_bufferpool_trace_stop()")
+        return int(instance.query("SELECT dropped FROM pg_stat_bufferpool_trace"))
 
 
 def optimum(
     directory: Path, settings: Mapping[str, str], scripts: Sequence[str], frames: int
 ) -> int:
-    """Return what OPT reads of the references of a recorded run."""
+    """Return what OPT reads of the references of a recorded run.
+
+    Three attempts, since a busy machine may drop references.
+    """
     path = directory / "scan_mix.rec"
-    with serving(directory, "clock", {**settings, "bufferpool.trace_buffers": "65536"}) as instance:
-        instance.query(f"SELECT pg_bufferpool_trace_start('{path}')")
-        side_by_side(instance, scripts)
-        instance.query("SELECT pg_bufferpool_trace_stop()")
-        dropped = instance.query("SELECT dropped FROM pg_stat_bufferpool_trace")
-    if dropped != "0":
-        raise TidepoolError(f"the recording lacks {dropped} references", hint="run it again")
+    for _ in range(3):
+        dropped = record(directory, settings, scripts, path)
+        if dropped == 0:
+            break
+        path.unlink()
+    else:
+        raise TidepoolError(f"the recording lacks {dropped} references")
     (result,) = simulate([(open_trace(path), [Cell(parse_policy("opt"), frames)])])
     path.unlink()
     return result.misses
@@ -168,13 +218,41 @@ def repetitions(
                 scripts = dealt(scans, args.queries, streams, repetition)
                 tell(f"{scans}, {streams} streams, repetition {repetition + 1}")
                 opt = optimum(directory, settings, scripts, frames)
-                answers = None
-                for server in (STOCK, *args.algorithms):
-                    blocks, seconds, given = measure(directory, server, settings, scripts)
-                    if given != (answers := answers or given):
-                        raise TidepoolError(f"{server} gives other answers than {STOCK}")
-                    tell(f"  {server}: {blocks.reads} blocks read, {blocks.reads / opt:.3f} x OPT")
-                    yield Run(scans, streams, repetition, server, blocks, seconds, opt)
+                measured = in_turns(directory, args.algorithms, settings, scripts, repetition)
+                for i, (server, run) in enumerate(measured):
+                    peers = beside(measured, i)
+                    yield Run(
+                        *(scans, streams, server, run.blocks, run.seconds, opt),
+                        of_stock=run.blocks.reads / mean(peer.blocks.reads for peer in peers),
+                        stretch=run.seconds / mean(peer.seconds for peer in peers),
+                    )
+
+
+def in_turns(
+    directory: Path,
+    algorithms: Sequence[str],
+    settings: Mapping[str, str],
+    scripts: Sequence[str],
+    repetition: int,
+) -> list[tuple[str, Measured]]:
+    """Run stock and an algorithm in turn, stock first and last."""
+    order = [STOCK]
+    for name in reversed(algorithms) if repetition % 2 else algorithms:
+        order += [name, STOCK]
+    found = []
+    for server in order:
+        run = measure(directory, server, settings, scripts)
+        if run.answers != (found or [(server, run)])[0][1].answers:
+            raise TidepoolError(f"{server} gives other answers than {STOCK}")
+        tell(f"  {server}: {run.blocks.reads} blocks read, {run.seconds:.2f} s")
+        found.append((server, run))
+    return found
+
+
+def beside(measured: Sequence[tuple[str, Measured]], i: int) -> list[Measured]:
+    """Return stock's last run before the i-th one, and its first after it, if there are both."""
+    step = 2 if measured[i][0] == STOCK else 1
+    return [measured[j][1] for j in (i - step, i + step) if 0 <= j < len(measured)]
 
 
 def tell(text: str) -> None:
@@ -184,40 +262,57 @@ def tell(text: str) -> None:
 # ---- what is shown ----
 
 
+class Spread(NamedTuple):
+    """A median with the least and the most."""
+
+    median: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Spread:
+        several = list(values)
+        return cls(median(several), min(several), max(several))
+
+
 @dataclass(frozen=True)
 class Summary:
-    """Medians over the repetitions of one server's runs, with the range of the ratio to OPT."""
+    """Medians over one server's runs; of ratios to OPT and to stock's time also the range."""
 
     blocks: float
     hit_ratio: float
     ring_share: float
-    of_opt: float
-    least: float
-    most: float
+    of_opt: Spread
     of_stock: float
     seconds: float
+    stretch: Spread
+
+    def goal(self) -> str:
+        """Tell whether it took no longer than stock, if it read less."""
+        if self.of_stock > 1 - SAME:
+            return ""
+        if self.stretch.median <= 1:
+            return "reached"
+        return "missed?" if self.stretch.least <= 1 else "missed"
 
 
 def summary(runs: Sequence[Run], scans: str, streams: int, server: str) -> Summary:
-    there = [run for run in runs if (run.scans, run.streams) == (scans, streams)]
-    mine = [run for run in there if run.server == server]
-    stock = [run for run in there if run.server == STOCK]
-    ratios = [run.blocks.reads / run.opt for run in mine]
+    mine = [run for run in runs if (run.scans, run.streams, run.server) == (scans, streams, server)]
     return Summary(
         blocks=median(run.blocks.reads for run in mine),
         hit_ratio=median(run.blocks.hit_ratio for run in mine),
         ring_share=median(run.blocks.ring_reads / run.blocks.reads for run in mine),
-        of_opt=median(ratios),
-        least=min(ratios),
-        most=max(ratios),
-        of_stock=median(
-            run.blocks.reads / peer.blocks.reads for run, peer in zip(mine, stock, strict=True)
-        ),
+        of_opt=Spread.of(run.blocks.reads / run.opt for run in mine),
+        of_stock=median(run.of_stock for run in mine),
         seconds=median(run.seconds for run in mine),
+        stretch=Spread.of(run.stretch for run in mine),
     )
 
 
-COLUMNS = ("blocks read", "hits, %", "in rings, %", "x OPT", "least", "most", "x stock", "seconds")
+COLUMNS = (
+    *("blocks read", "hits, %", "in rings, %", "x OPT", "least", "most", "x stock's blocks"),
+    *("seconds", "x stock's time", "least", "most", "no longer"),
+)
 
 
 def tables(runs: Sequence[Run], args: argparse.Namespace, size: str) -> None:
@@ -233,42 +328,60 @@ def tables(runs: Sequence[Run], args: argparse.Namespace, size: str) -> None:
                         round(found.blocks),
                         f"{100 * found.hit_ratio:.1f}",
                         f"{100 * found.ring_share:.1f}",
-                        *(found.of_opt, found.least, found.most, found.of_stock),
+                        *(*found.of_opt, found.of_stock),
                         f"{found.seconds:.1f}",
+                        *found.stretch,
+                        "" if server == STOCK else found.goal(),
                     )
                 )
         asked = f"{len(queries(scans, args.queries, 0))} queries"
-        title = f"{scans}: {size}, {asked}; median of {args.repetitions}, range of x OPT"
+        title = f"{scans}: {size}, {asked}; medians and ranges of {args.repetitions}"
         report(f"scan_mix_{scans}", title, ("server", "streams", *COLUMNS), rows)
 
 
 def picture(runs: Sequence[Run], args: argparse.Namespace) -> None:
-    """Blocks read as a multiple of OPT's, by the number of streams."""
+    """Blocks read as a multiple of OPT's, and time of stock's, by the number of streams."""
     servers = (STOCK, *args.algorithms)
-    figure, axes = style.panels(
-        len(args.scans), 2.1, style.legend_rows(list(servers), len(args.scans))
-    )
-    for scans, axis in zip(args.scans, axes, strict=True):
-        for i, server in enumerate(servers):
-            found = [summary(runs, scans, streams, server) for streams in args.streams]
-            ratios = [one.of_opt for one in found]
-            spread = (
-                [one.of_opt - one.least for one in found],
-                [one.most - one.of_opt for one in found],
-            )
-            look = style.line_style(i - 1, server) | {"elinewidth": 0.7}
-            if server == STOCK:
-                look |= {"color": "#777777", "marker": "."}
-            beside = 1 + 0.03 * (i - (len(servers) - 1) / 2)  # so that no spread hides another
-            at = [streams * beside for streams in args.streams]
-            axis.errorbar(at, ratios, spread, label=server, **look)
-        style.dress(axis, scans, "streams", "blocks read / OPT's")
-        axis.set_xscale("log", base=2)
-        axis.set_xticks(args.streams, [str(streams) for streams in args.streams])
-        axis.xaxis.set_minor_formatter(NullFormatter())
-        axis.set_ylim(bottom=min(1, axis.get_ylim()[0]))  # OPT is of another run's order
+    panels = 2 * len(args.scans)
+    figure, axes = style.panels(panels, 2.1, style.legend_rows(list(servers), panels))
+    for i, scans in enumerate(args.scans):
+        summaries = {
+            server: [summary(runs, scans, streams, server) for streams in args.streams]
+            for server in servers
+        }
+        blocks = {server: [one.of_opt for one in found] for server, found in summaries.items()}
+        times = {server: [one.stretch for one in found] for server, found in summaries.items()}
+        draw(axes[2 * i], f"{scans}: blocks", "blocks read / OPT's", args.streams, blocks)
+        draw(axes[2 * i + 1], f"{scans}: time", "time / stock's", args.streams, times)
+        # OPT is of another run's order
+        axes[2 * i].set_ylim(bottom=min(1, axes[2 * i].get_ylim()[0]))
     style.legend_below(figure, axes)
     save(figure, OUT / "scan_mix.png")
+
+
+def draw(
+    axis: Axes,
+    title: str,
+    label: str,
+    streams: Sequence[int],
+    lines: Mapping[str, Sequence[Spread]],
+) -> None:
+    """Draw a line for each server."""
+    for i, (server, found) in enumerate(lines.items()):
+        spread = (
+            [one.median - one.least for one in found],
+            [one.most - one.median for one in found],
+        )
+        look = style.line_style(i - 1, server) | {"elinewidth": 0.7}
+        if server == STOCK:
+            look |= {"color": "#777777", "marker": "."}
+        beside = 1 + 0.03 * (i - (len(lines) - 1) / 2)  # so that no spread hides another
+        at = [several * beside for several in streams]
+        axis.errorbar(at, [one.median for one in found], spread, label=server, **look)
+    style.dress(axis, title, "streams", label)
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(streams, [str(several) for several in streams])
+    axis.xaxis.set_minor_formatter(NullFormatter())
 
 
 def count(text: str) -> int:
@@ -297,7 +410,7 @@ def arguments() -> argparse.Namespace:
         metavar="N",
         help="effective_io_concurrency of all servers; 16",
     )
-    add("--quick", action="store_true", help="two minutes: a small table, 1 and 8 streams, once")
+    add("--quick", action="store_true", help="three minutes: a small table, 1 and 8 streams, once")
     parser.set_defaults(scans=("ranges", "whole"), streams=(1, 4, 8, 16))
     args = parser.parse_args()
     if args.quick:  # what is given explicitly stays
@@ -333,6 +446,7 @@ def main() -> None:
             "io_method": args.io_method,
             "effective_io_concurrency": args.io_concurrency,
         }
+        settings["huge_pages"] = huge_pages([directory], settings)
         runs = list(repetitions(directory, args, settings, frames))
     size = f"{pages:,} blocks, {frames:,} buffers"
     tables(runs, args, size)
