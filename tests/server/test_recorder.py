@@ -54,10 +54,10 @@ def test_what_is_recorded_of_a_reference(make: Make, tmp_path: Path) -> None:
     chunk = whole(trace)
     relation, fork = chunk.page >> 34, chunk.page >> 32 & 3
     kind, flags, time_ = (column(chunk, name, 0) for name in ("kind", "flags", "time"))
-    new = (relation == numbers["u"]) & (fork == 0) & (kind == Kind.WRITE)
+    new = (relation == numbers["public.u"]) & (fork == 0) & (kind == Kind.WRITE)
     assert sorted((chunk.page[new] & 0xFFFFFFFF).tolist()) == list(range(10))
     assert not (flags[new] & Flag.HIT).any()
-    of_t = (relation == numbers["t"]) & (fork == 0)
+    of_t = (relation == numbers["public.t"]) & (fork == 0)
     assert len(set(chunk.page[of_t & ((flags & Flag.SEQUENTIAL) != 0)].tolist())) == PAGES
     assert len(set(chunk.page[of_t & ((flags & Flag.VACUUM) != 0)].tolist())) == PAGES
     assert len(set(column(chunk, "backend", 0).tolist())) >= 2
@@ -77,7 +77,9 @@ def test_pages_that_cease_to_exist(make: Make) -> None:
     numbers = {name: number for number, name in trace.relations.items()}
     chunk = whole(trace)
     forgotten = chunk.page[column(chunk, "kind", 0) == Kind.FORGET]
-    cut = [page & 0xFFFFFFFF for page in forgotten.tolist() if page >> 32 == numbers["t"] << 2]
+    cut = [
+        page & 0xFFFFFFFF for page in forgotten.tolist() if page >> 32 == numbers["public.t"] << 2
+    ]
     assert len(cut) == 1 and 0 < cut[0] <= 10
     dropped = set((forgotten >> 34).tolist()) - set(numbers.values())
     assert len(dropped) == 1  # it has no name any more
@@ -101,7 +103,7 @@ def test_pages_that_searches_for_a_victim_meet_pinned(make: Make, algorithm: str
         STOP,
     )
     trace = open_trace(path_of(server))
-    number = next(n for n, name in trace.relations.items() if name == "t")
+    number = next(n for n, name in trace.relations.items() if name == "public.t")
     chunk = whole(trace)
     kind = column(chunk, "kind", 0)
     of_page = kind[chunk.page == number << 34].tolist()
@@ -119,7 +121,7 @@ def test_sample_is_by_page(make: Make) -> None:
     some, every = (open_trace(path_of(server, name)) for name in ("a.rec", "all.rec"))
     chosen = {}
     for trace in (some, every):
-        number = next(n for n, name in trace.relations.items() if name == "t")
+        number = next(n for n, name in trace.relations.items() if name == "public.t")
         page = whole(trace).page
         chosen[trace] = (page[page >> 32 == number << 2] & 0xFFFFFFFF).tolist()
     assert PAGES * 0.15 < len(set(chosen[some])) < PAGES * 0.35

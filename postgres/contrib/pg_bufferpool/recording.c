@@ -17,10 +17,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "access/genam.h"
+#include "access/table.h"
 #include "catalog/pg_authid_d.h"
-#include "executor/spi.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_namespace_d.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "recorder.h"
@@ -31,6 +35,11 @@
 #include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/json.h"
+#include "utils/lsyscache.h"
+#include "utils/relmapper.h"
+#include "utils/ruleutils.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
@@ -266,32 +275,88 @@ pg_bufferpool_trace_start(PG_FUNCTION_ARGS)
 /* ---- stop ---- */
 
 /*
+ * Where the relation's file is, as recordings name it: tablespace, database,
+ * file.  False if it has none, or none that others see.
+ */
+static bool
+relation_place(Form_pg_class relation, RelFileLocator *place)
+{
+	if (!RELKIND_HAS_STORAGE(relation->relkind) ||
+		relation->relpersistence == RELPERSISTENCE_TEMP)
+		return false;
+	place->spcOid = OidIsValid(relation->reltablespace) ?
+		relation->reltablespace : MyDatabaseTableSpace;
+	place->dbOid = relation->relisshared ? InvalidOid : MyDatabaseId;
+	place->relNumber = relation->relfilenode;
+	if (!RelFileNumberIsValid(place->relNumber))
+		place->relNumber = RelationMapOidToFilenumber(relation->oid,
+													  relation->relisshared);
+	return RelFileNumberIsValid(place->relNumber);
+}
+
+/* The name with the schema, unless that is pg_catalog; in UTF-8. */
+static const char *
+relation_name(Form_pg_class relation)
+{
+	const char *schema = relation->relnamespace == PG_CATALOG_NAMESPACE ?
+		NULL : get_namespace_name(relation->relnamespace);
+	char	   *name = quote_qualified_identifier(schema,
+												  NameStr(relation->relname));
+
+	/* SQL_ASCII is whatever clients took it for */
+	return GetDatabaseEncoding() == PG_SQL_ASCII ? name :
+		pg_server_to_any(name, strlen(name), PG_UTF8);
+}
+
+/*
  * Names of the relations in this database, and of the shared ones, by where
  * their files are: a JSON object.
+ *
+ * The catalog is read without SQL, whose functions, operators and types would
+ * be looked up in the search path of whoever stops the recording and might be
+ * somebody else's.  The path matters to conversions of encodings all the same.
  */
-#define NAMES_QUERY \
-	"SELECT coalesce(json_object_agg(concat_ws('/'," \
-	" coalesce(nullif(c.reltablespace, 0), d.dattablespace)," \
-	" CASE WHEN c.relisshared THEN 0 ELSE d.oid END," \
-	" pg_catalog.pg_relation_filenode(c.oid)), c.oid::regclass), '{}')::text" \
-	" FROM pg_catalog.pg_class c, pg_catalog.pg_database d" \
-	" WHERE d.datname = pg_catalog.current_database()" \
-	" AND c.relpersistence <> 't'" \
-	" AND pg_catalog.pg_relation_filenode(c.oid) IS NOT NULL"
-
 static char *
-relation_names(MemoryContext context)
+relation_names(void)
 {
-	char	   *names;
+	Relation	catalog = table_open(RelationRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0,
+										  NULL);
+	MemoryContext row = AllocSetContextCreate(CurrentMemoryContext,
+											  "name of a relation",
+											  ALLOCSET_SMALL_SIZES);
+	int			nest_level = NewGUCNestLevel();
+	const char *separator = "";
+	StringInfoData names;
+	HeapTuple	tuple;
 
-	SPI_connect();
-	if (SPI_execute(NAMES_QUERY, true, 1) != SPI_OK_SELECT || SPI_processed != 1)
-		elog(ERROR, "could not get the names of relations");
-	names = MemoryContextStrdup(context,
-								SPI_getvalue(SPI_tuptable->vals[0],
-											 SPI_tuptable->tupdesc, 1));
-	SPI_finish();
-	return names;
+	RestrictSearchPath();
+	(void) set_config_option("quote_all_identifiers", "off", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	initStringInfo(&names);
+	appendStringInfoChar(&names, '{');
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_class relation = (Form_pg_class) GETSTRUCT(tuple);
+		RelFileLocator place;
+		MemoryContext outside = MemoryContextSwitchTo(row);
+
+		CHECK_FOR_INTERRUPTS();
+		if (relation_place(relation, &place))
+		{
+			appendStringInfo(&names, "%s\"%u/%u/%u\":", separator, place.spcOid,
+							 place.dbOid, place.relNumber);
+			escape_json(&names, relation_name(relation));
+			separator = ",";
+		}
+		MemoryContextSwitchTo(outside);
+		MemoryContextReset(row);
+	}
+	appendStringInfoChar(&names, '}');
+	AtEOXact_GUC(true, nest_level);
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return names.data;
 }
 
 /*
@@ -357,7 +422,7 @@ pg_bufferpool_trace_stop(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_IO_ERROR),
 				 errmsg("the recording is not complete"),
 				 errdetail_internal("%s", state->error)));
-	append_names(path, relation_names(CurrentMemoryContext));
+	append_names(path, relation_names());
 	PG_RETURN_VOID();
 }
 
