@@ -161,6 +161,44 @@ def test_ghosts_are_shown(make: Make) -> None:
     assert rows["T1"][0] > 0 and rows["T1"][1] == 0
 
 
+# more than are looked at under one hold of the pool's lock
+MANY = 4096
+
+
+@pytest.mark.parametrize("query", ["lists()", "check()", "check(false)"])
+def test_the_lock_is_given_up_in_between(make: Make, query: str) -> None:
+    server = make("lru", shared_buffers=f"{8 * MANY}kB")
+    ask = f"SELECT count(*) FROM pg_bufferpool_{query};"
+    locks = "SELECT lock_acquisitions FROM pg_stat_bufferpool"
+    server.query(ask)
+    before, _, after = server.query(locks, ask, locks).splitlines()
+    assert int(after) - int(before) > (0 if query == "lists()" else MANY // 1000)
+
+
+@pytest.mark.parametrize("algorithm", ["lru", "arc", "lirs", "osic"])
+def test_lists_are_read_while_they_change(make: Make, algorithm: str) -> None:
+    """Each buffer once and, but for those whose page changes just then, all of them."""
+    server = make(algorithm, shared_buffers=f"{8 * MANY}kB", bufferpool__batch_size="8")
+    assert server.run(server.bin / "pgbench", "-i", "-q", "-s", "4").returncode == 0
+    ask = (
+        "SELECT count(*), count(DISTINCT buffer), count(rank) FROM pg_bufferpool_lists()"
+        " WHERE buffer IS NOT NULL"
+    )
+    server.query("CREATE EXTENSION pg_prewarm; SELECT pg_prewarm('pgbench_accounts')")
+    resident, distinct, ranked = map(int, server.query(ask).split("|"))
+    assert resident == distinct == ranked > MANY - 50
+    command = f"{server.bin}/pgbench -n -S -c 4 -T 60 -h {server.directory} -U postgres postgres"
+    with subprocess.Popen(command.split(), stdout=subprocess.DEVNULL) as bench:
+        try:
+            time.sleep(0.5)
+            for _ in range(20):
+                resident, distinct, ranked = map(int, server.query(ask).split("|"))
+                assert resident == distinct > MANY - 100
+                assert ranked > 0.9 * MANY
+        finally:
+            bench.terminate()
+
+
 def test_batches_save_locks(make: Make) -> None:
     locks = {}
     for size in ("1", "64"):
@@ -257,15 +295,21 @@ def test_who_may_look(make: Make) -> None:
     for query in (
         "SELECT count(*) FROM pg_bufferpool",
         "SELECT count(*) FROM pg_stat_bufferpool",
-        "SELECT count(*) FROM pg_bufferpool_lists()",
-        "SELECT count(*) FROM pg_bufferpool_check()",
         "SELECT count(*) FROM pg_bufferpool_algorithms()",
     ):
         server.query(query, user="watcher")
         with pytest.raises(TidepoolError, match="permission denied"):
             server.query(query, user="nosy")
-    with pytest.raises(TidepoolError, match="permission denied"):
-        server.query("SELECT pg_stat_reset_bufferpools()", user="watcher")
+    for query in (
+        "SELECT pg_stat_reset_bufferpools()",
+        "SELECT count(*) FROM pg_bufferpool_lists()",
+        "SELECT count(*) FROM pg_bufferpool_check()",
+        "SELECT count(*) FROM pg_bufferpool_check(false)",
+    ):
+        with pytest.raises(TidepoolError, match="permission denied"):
+            server.query(query, user="watcher")
+    server.query("GRANT EXECUTE ON FUNCTION pg_bufferpool_lists() TO watcher")
+    server.query("SELECT count(*) FROM pg_bufferpool_lists()", user="watcher")
 
 
 @pytest.mark.parametrize("algorithm", ["lru", "arc", "osic"])

@@ -57,6 +57,35 @@ def test_stop_runs_nothing_of_others(make: Make, statements: str, path: str) -> 
     assert ran(server) == ""
 
 
+def test_extension_in_a_schema_of_others(make: Make) -> None:
+    """What is there before it cannot become a part of it."""
+    server = make()
+    server.query("DROP EXTENSION pg_bufferpool")
+    hostile(
+        server,
+        "CREATE FUNCTION current_setting(text) RETURNS text LANGUAGE sql AS"
+        " $$ SELECT public.trap()::int::text $$;"
+        "CREATE FUNCTION current_setting(text, bool DEFAULT true) RETURNS text LANGUAGE sql AS"
+        " $$ SELECT public.trap()::int::text $$;"
+        "CREATE FUNCTION f(int8, int8) RETURNS int8 LANGUAGE sql AS"
+        " $$ SELECT public.trap()::int::int8 $$;"
+        "CREATE OPERATOR * (FUNCTION = f, LEFTARG = int8, RIGHTARG = int8);"
+        "CREATE FUNCTION f(text, text) RETURNS bool LANGUAGE sql AS $$ SELECT public.trap() $$;"
+        "CREATE OPERATOR = (FUNCTION = f, LEFTARG = text, RIGHTARG = text);"
+        "CREATE DOMAIN text AS pg_catalog.text CHECK (public.trap());",
+    )
+    for path in ('"$user", public', "public, pg_catalog"):
+        server.query(
+            f"SET search_path = {path}",
+            "CREATE EXTENSION pg_bufferpool SCHEMA public",
+            "SELECT * FROM pg_bufferpool; SELECT * FROM pg_stat_bufferpool",
+            start(server, name=f"{len(path)}.rec") + STOP,
+            "SELECT * FROM pg_stat_bufferpool_trace; SELECT * FROM pg_bufferpool_check()",
+            "DROP EXTENSION pg_bufferpool",
+        )
+    assert ran(server) == ""
+
+
 def test_names_do_not_depend_on_who_stops(make: Make) -> None:
     """Nor on the database's encoding: in the file they are UTF-8."""
     server = make()

@@ -3,7 +3,11 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION pg_bufferpool" to load this file. \quit
 
--- The pools: what replaces pages in which of the shared buffers.
+-- The schema may be one in which others can create objects: what a view's
+-- query uses is qualified.
+
+-- ---- the pools ----
+
 CREATE FUNCTION pg_bufferpool_pools(
     OUT name text,
     OUT algorithm text,
@@ -13,11 +17,23 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
 
 CREATE VIEW pg_bufferpool AS
-    SELECT name, algorithm, buffers,
-           buffers * current_setting('block_size')::bigint AS bytes
-    FROM pg_bufferpool_pools();
+    SELECT p.name, p.algorithm, p.buffers,
+           p.buffers OPERATOR(pg_catalog.*)
+           pg_catalog.current_setting('block_size')::bigint AS bytes
+    FROM pg_bufferpool_pools() AS p;
 
--- What has happened in the pools.
+CREATE FUNCTION pg_bufferpool_algorithms(OUT name text)
+RETURNS SETOF text
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+
+CREATE FUNCTION pg_bufferpool_reset()
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL UNSAFE;
+
+-- ---- statistics ----
+
 CREATE FUNCTION pg_stat_get_bufferpools(
     OUT name text,
     OUT hits bigint,
@@ -46,28 +62,15 @@ LANGUAGE C STRICT PARALLEL SAFE;
 CREATE VIEW pg_stat_bufferpool AS
     SELECT p.buffers, s.*
     FROM pg_bufferpool_pools() AS p
-    JOIN pg_stat_get_bufferpools() AS s USING (name);
+    JOIN pg_stat_get_bufferpools() AS s ON s.name OPERATOR(pg_catalog.=) p.name;
 
 CREATE FUNCTION pg_stat_reset_bufferpools()
 RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL RESTRICTED;
 
--- Write and empty all buffers, and begin anew with the algorithm, the clock and
--- the freelist: as after a start of the server.
-CREATE FUNCTION pg_bufferpool_reset()
-RETURNS void
-AS 'MODULE_PATHNAME'
-LANGUAGE C STRICT PARALLEL UNSAFE;
+-- ---- for teaching and debugging: these look at all buffers ----
 
--- The algorithms that can be chosen, with the preloaded libraries as they are.
-CREATE FUNCTION pg_bufferpool_algorithms(OUT name text)
-RETURNS SETOF text
-AS 'MODULE_PATHNAME'
-LANGUAGE C STRICT PARALLEL SAFE;
-
--- The lists that the algorithm keeps, each from its most recent end: resident
--- pages with their buffers, evicted ones (ghosts) with their keys.
 CREATE FUNCTION pg_bufferpool_lists(
     OUT list text,
     OUT rank int,
@@ -83,17 +86,17 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
 
--- Verify the algorithm's state, by itself and against the buffers: a row for
--- each violation, none if all is well.
 CREATE FUNCTION pg_bufferpool_check(
+    algorithm_state boolean DEFAULT true,
     OUT violation text,
     OUT number bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL RESTRICTED;
 
--- Record references to shared buffers in a new file of the server's, which
--- tidepool trace convert reads.  Privileges are checked in the functions.
+-- ---- recording ----
+
+-- privileges are checked in the functions
 CREATE FUNCTION pg_bufferpool_trace_start(
     path text,
     sample_rate double precision DEFAULT 1.0)
@@ -106,8 +109,6 @@ RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL UNSAFE;
 
--- The recording under way, or the last one; no row if there was none since
--- the server started.
 CREATE FUNCTION pg_stat_get_bufferpool_trace(
     OUT pid int,
     OUT since timestamptz,
@@ -124,20 +125,23 @@ LANGUAGE C STRICT PARALLEL SAFE;
 CREATE VIEW pg_stat_bufferpool_trace AS
     SELECT * FROM pg_stat_get_bufferpool_trace();
 
+-- ---- privileges ----
+
 REVOKE ALL ON FUNCTION pg_bufferpool_pools() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_algorithms() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_reset() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpools() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_reset_bufferpools() FROM PUBLIC;
-REVOKE ALL ON FUNCTION pg_bufferpool_reset() FROM PUBLIC;
-REVOKE ALL ON FUNCTION pg_bufferpool_algorithms() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_lists() FROM PUBLIC;
-REVOKE ALL ON FUNCTION pg_bufferpool_check() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_check(boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_trace() FROM PUBLIC;
 REVOKE ALL ON pg_bufferpool, pg_stat_bufferpool, pg_stat_bufferpool_trace FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION pg_bufferpool_pools() TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpools() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_algorithms() TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pg_bufferpool_lists() TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pg_bufferpool_check() TO pg_monitor;
-GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_trace() TO pg_monitor;
-GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool, pg_stat_bufferpool_trace TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpools() TO pg_monitor;
+GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool TO pg_monitor;
+
+-- who may record may watch it
+GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_trace() TO pg_monitor, pg_write_server_files;
+GRANT SELECT ON pg_stat_bufferpool_trace TO pg_monitor, pg_write_server_files;

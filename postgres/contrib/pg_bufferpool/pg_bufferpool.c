@@ -101,95 +101,92 @@ pg_bufferpool_algorithms(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+/*
+ * The pool's lock is held for so many buffers at a time; then others may have
+ * it, and a cancellation is heeded.
+ */
+#define SLICE 1000
+
 /* ---- lists ---- */
 
-/*
- * Entries are copied under the pool's lock into memory that was allocated
- * before, with the page as it was then; rows are made of them afterwards.
- */
-typedef struct ListCopy
+/* Entries of a slice, with the pages as they were then. */
+typedef struct ListSlice
 {
-	int64		n;				/* entries there are */
-	int64		room;			/* entries there is room for */
-	BufferPoolListEntry *entries;
-	BufferTag  *tags;
-} ListCopy;
+	int			n;
+	BufferPoolListEntry entries[SLICE];
+	BufferTag	tags[SLICE];
+} ListSlice;
 
+/* Under the pool's lock: neither allocates nor fails. */
 static void
 copy_entry(void *arg, const BufferPoolListEntry *entry)
 {
-	ListCopy   *copy = arg;
+	ListSlice  *slice = arg;
 
-	if (copy->n < copy->room)
+	if (entry->buf_id >= 0)
 	{
-		copy->entries[copy->n] = *entry;
-		if (entry->buf_id >= 0)
-		{
-			BufferDesc *buf = GetBufferDescriptor(entry->buf_id);
-			uint32		buf_state = LockBufHdr(buf);
+		BufferDesc *buf = GetBufferDescriptor(entry->buf_id);
+		uint32		buf_state = LockBufHdr(buf);
 
-			copy->tags[copy->n] = buf->tag;
-			UnlockBufHdr(buf, buf_state);
-		}
+		slice->tags[slice->n] = buf->tag;
+		UnlockBufHdr(buf, buf_state);
 	}
-	copy->n++;
+	slice->entries[slice->n++] = *entry;
 }
 
 static void
-copy_lists(ListCopy *copy)
+put_entry(ReturnSetInfo *rsinfo, const BufferPoolListEntry *entry,
+		  const BufferTag *tag)
 {
-	BufferPool *pool = &DefaultBufferPool;
+	bool		ghost = entry->buf_id < 0;
+	Datum		values[10] = {0};
+	bool		nulls[10] = {0};
 
-	copy->n = copy->room = 0;
-	do
+	values[0] = CStringGetTextDatum(entry->list);
+	values[1] = Int32GetDatum(entry->position);
+	nulls[1] = entry->position < 0;
+	if (ghost)
+		values[9] = Int64GetDatum((int64) entry->ghost_key);
+	else
 	{
-		copy->room = copy->n + copy->n / 8;
-		copy->entries = palloc_extended(copy->room * sizeof(BufferPoolListEntry),
-											MCXT_ALLOC_HUGE);
-		copy->tags = palloc_extended(copy->room * sizeof(BufferTag),
-										 MCXT_ALLOC_HUGE);
-		copy->n = 0;
-		BufferPoolLock(pool);
-		pool->routine->lists(pool, copy_entry, copy);
-		BufferPoolUnlock(pool);
-	} while (copy->n > copy->room);
+		values[2] = Int32GetDatum(entry->buf_id + 1);
+		values[3] = ObjectIdGetDatum(tag->spcOid);
+		values[4] = ObjectIdGetDatum(tag->dbOid);
+		values[5] = ObjectIdGetDatum(tag->relNumber);
+		values[6] = Int16GetDatum(tag->forkNum);
+		values[7] = Int64GetDatum(tag->blockNum);
+		values[8] = Int32GetDatum(entry->count);
+	}
+	for (int column = 2; column < 10; column++)
+		nulls[column] = (column == 9) != ghost;
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
 Datum
 pg_bufferpool_lists(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	ListCopy	copy;
+	BufferPool *pool = &DefaultBufferPool;
+	BufferPoolListWalk walk = {0};
+	ListSlice  *slice;
+	bool		more = true;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (!BufferPoolActive())
 		return (Datum) 0;
-	copy_lists(&copy);
-	for (int64 i = 0; i < copy.n; i++)
+	/* zeroed, so that no page of it is touched for the first time later */
+	slice = palloc0_object(ListSlice);
+	walk.shown = palloc_extended(NBuffers * sizeof(bool),
+								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	while (more)
 	{
-		BufferPoolListEntry *entry = &copy.entries[i];
-		BufferTag  *tag = &copy.tags[i];
-		bool		ghost = entry->buf_id < 0;
-		Datum		values[10] = {0};
-		bool		nulls[10] = {0};
-
-		values[0] = CStringGetTextDatum(entry->list);
-		values[1] = Int32GetDatum(entry->position);
-		if (ghost)
-			values[9] = Int64GetDatum((int64) entry->ghost_key);
-		else
-		{
-			values[2] = Int32GetDatum(entry->buf_id + 1);
-			values[3] = ObjectIdGetDatum(tag->spcOid);
-			values[4] = ObjectIdGetDatum(tag->dbOid);
-			values[5] = ObjectIdGetDatum(tag->relNumber);
-			values[6] = Int16GetDatum(tag->forkNum);
-			values[7] = Int64GetDatum(tag->blockNum);
-			values[8] = Int32GetDatum(entry->count);
-		}
-		for (int column = 2; column < 10; column++)
-			nulls[column] = (column == 9) != ghost;
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		CHECK_FOR_INTERRUPTS();
+		slice->n = 0;
+		BufferPoolLock(pool);
+		more = pool->routine->lists(pool, &walk, SLICE, copy_entry, slice);
+		BufferPoolUnlock(pool);
+		for (int i = 0; i < slice->n; i++)
+			put_entry(rsinfo, &slice->entries[i], &slice->tags[i]);
 	}
 	return (Datum) 0;
 }
@@ -216,14 +213,9 @@ take_violation(void *arg, const char *violation, uint32_t index)
 	violations->number[violations->n++] = index;
 }
 
-Datum
-pg_bufferpool_check(PG_FUNCTION_ARGS)
+static void
+put_violations(ReturnSetInfo *rsinfo, const Violations *violations)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Violations *violations = palloc0_object(Violations);
-
-	InitMaterializedSRF(fcinfo, 0);
-	BufferPoolCheck(take_violation, violations);
 	for (int i = 0; i < violations->n; i++)
 	{
 		Datum		values[2];
@@ -233,5 +225,25 @@ pg_bufferpool_check(PG_FUNCTION_ARGS)
 		values[1] = Int64GetDatum(violations->number[i]);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
+}
+
+Datum
+pg_bufferpool_check(PG_FUNCTION_ARGS)
+{
+	bool		algorithm_state = PG_GETARG_BOOL(0);
+	Violations *violations = palloc0_object(Violations);
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!BufferPoolActive())
+		return (Datum) 0;
+	for (int first = 0; first < NBuffers; first += SLICE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		BufferPoolCheckBuffers(first, Min(SLICE, NBuffers - first),
+							   take_violation, violations);
+	}
+	if (algorithm_state)
+		BufferPoolCheckAlgorithm(take_violation, violations);
+	put_violations((ReturnSetInfo *) fcinfo->resultinfo, violations);
 	return (Datum) 0;
 }

@@ -16,7 +16,7 @@ FROM pg_stat_bufferpool;
 SELECT count(*) FROM pg_bufferpool_lists();
 SELECT count(*) FROM pg_bufferpool_check();
 
--- for pg_monitor only
+-- some for pg_monitor only, some for superusers only
 CREATE ROLE regress_bufferpool_user;
 SET ROLE regress_bufferpool_user;
 SELECT count(*) FROM pg_stat_bufferpool;

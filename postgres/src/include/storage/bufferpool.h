@@ -39,14 +39,47 @@ typedef struct BufferPoolRoutine BufferPoolRoutine;
 typedef struct BufferPoolListEntry
 {
 	const char *list;			/* name of the list */
-	int			position;		/* from 0, the most recent end */
-	int			buf_id;			/* -1: a ghost, or a number of the state */
+	int			position;		/* from 0, the most recent end; or -1 */
+	int			buf_id;			/* -1: a ghost */
 	uint64		ghost_key;		/* tp_page_key of the page, if a ghost */
 	int			count;			/* usage count, frequency or mark */
 } BufferPoolListEntry;
 
 typedef void (*BufferPoolListCallback) (void *arg,
 										const BufferPoolListEntry *entry);
+
+typedef enum BufferPoolWalkStage
+{
+	BUFFERPOOL_WALK_LISTS,
+	BUFFERPOOL_WALK_MOVED,		/* what was not on its list any more */
+	BUFFERPOOL_WALK_GHOSTS,
+	BUFFERPOOL_WALK_END
+} BufferPoolWalkStage;
+
+#define BUFFERPOOL_WALK_ANCHORS 16
+
+/* A node that a walk has visited, and what was before it then. */
+typedef struct BufferPoolListAnchor
+{
+	uint32		index;
+	uint32		prev;
+	uint64		identity;		/* of the page: generation, or key of a ghost */
+} BufferPoolListAnchor;
+
+/*
+ * A walk over the lists of an algorithm.  Zero-initialised to begin, but for
+ * the array; the rest is the algorithm's, and what it is for policies is in
+ * lists.c.
+ */
+typedef struct BufferPoolListWalk
+{
+	bool	   *shown;			/* [buf_id]: has been shown */
+	BufferPoolWalkStage stage;
+	unsigned	list;			/* which list of this stage, from 1 */
+	uint32		visited;		/* nodes of the list, or members of the pool */
+	int			position;		/* of the next entry */
+	BufferPoolListAnchor anchors[BUFFERPOOL_WALK_ANCHORS];
+} BufferPoolListWalk;
 
 /*
  * A replacement algorithm.
@@ -169,9 +202,15 @@ struct BufferPoolRoutine
 	/* Assert all invariants; returns the number of violations. */
 	int			(*check) (BufferPool *pool, tp_report report, void *arg);
 
-	/* Show the lists and the ghost lists, from their recent ends on. */
-	void		(*lists) (BufferPool *pool, BufferPoolListCallback callback,
-						  void *arg);
+	/*
+	 * Show a part of the lists and the ghost lists, in at most max steps:
+	 * each from its recent end on.  Returns false if that was all.  The lock
+	 * is released between two calls, so the lists may change.  A page that
+	 * stays in its buffer must be shown once, at a rank that it had when the
+	 * walk came by, or without one.
+	 */
+	bool		(*lists) (BufferPool *pool, BufferPoolListWalk *walk, int max,
+						  BufferPoolListCallback callback, void *arg);
 };
 
 /*

@@ -146,6 +146,11 @@ extern bool ParsePolicyParameters(const tp_policy *policy, const char *text,
 extern const BufferPoolRoutine *MakePolicyRoutine(const tp_policy *policy,
 												  const char *name);
 
+/* lists.c */
+extern bool ShowPolicyLists(const tp_pool *pool, BufferPoolListWalk *state,
+							int max, BufferPoolListCallback callback,
+							void *arg);
+
 /* stats.c */
 extern Size BufferPoolStatsShmemSize(void);
 extern void BufferPoolStatsShmemInit(void);
@@ -164,7 +169,6 @@ extern tp_access BufferPoolAccessOf(IOContext io_context);
 extern bool BufferPoolTryLock(BufferPool *pool);
 extern void BufferPoolLock(BufferPool *pool);
 extern void BufferPoolUnlock(BufferPool *pool);
-extern int	BufferPoolCheck(tp_report report, void *arg);
 
 /* replacement.c */
 extern BufferDesc *BufferPoolGetVictim(const BufferTag *tag,
@@ -179,6 +183,9 @@ extern void BufferPoolAtEOXact(void);
 
 /* cleaner.c */
 extern int	BufferPoolColdest(int *buf_ids, int max);
+extern int	BufferPoolCheckBuffers(int first, int count, tp_report report,
+								   void *arg);
+extern int	BufferPoolCheckAlgorithm(tp_report report, void *arg);
 
 /* reset.c */
 extern void BufferPoolReset(void);

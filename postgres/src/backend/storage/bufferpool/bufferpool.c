@@ -326,7 +326,7 @@ BufferPoolColdest(int *buf_ids, int max)
  * too little yet; *untold counts them.
  */
 static int
-check_buffer(BufferPool *pool, int buf_id, int *untold, tp_report report,
+check_buffer(BufferPool *pool, int buf_id, uint32 *untold, tp_report report,
 			 void *arg)
 {
 	BufferDesc *buf = GetBufferDescriptor(buf_id);
@@ -346,28 +346,40 @@ check_buffer(BufferPool *pool, int buf_id, int *untold, tp_report report,
 }
 
 /*
- * Verify the algorithm's state, by itself and against the buffers.  Returns
- * the number of violations, each of which report is told; it is called under
- * the lock.  Takes as long as it takes, and nobody can replace meanwhile.
+ * Verify what the algorithm knows of these buffers.  Returns the number of
+ * violations, each of which report is told; it is called under the lock, which
+ * is held for all of them.
  *
  * Pages that processes have yet to tell of are no violations, as many as there
  * are; which ones they are is not known.
  */
 int
-BufferPoolCheck(tp_report report, void *arg)
+BufferPoolCheckBuffers(int first, int count, tp_report report, void *arg)
 {
 	BufferPool *pool = &DefaultBufferPool;
-	int			untold = 0;
+	uint32		untold = 0;
 	int			bad = 0;
 
-	if (!BufferPoolActive())
-		return 0;
-	BufferPoolPrefetchQueue(pool);
 	BufferPoolLock(pool);
 	BufferPoolCommitQueue(pool);
-	for (int buf_id = 0; buf_id < NBuffers; buf_id++)
+	for (int buf_id = first; buf_id < first + count; buf_id++)
 		bad += check_buffer(pool, buf_id, &untold, report, arg);
-	bad += pool->routine->check(pool, report, arg);
+	BufferPoolUnlock(pool);
+	return bad;
+}
+
+/*
+ * Verify the algorithm's own state, likewise.  That cannot be done in parts:
+ * the lock is held as long as it takes to look at all of it.
+ */
+int
+BufferPoolCheckAlgorithm(tp_report report, void *arg)
+{
+	BufferPool *pool = &DefaultBufferPool;
+	int			bad;
+
+	BufferPoolLock(pool);
+	bad = pool->routine->check(pool, report, arg);
 	BufferPoolUnlock(pool);
 	return bad;
 }

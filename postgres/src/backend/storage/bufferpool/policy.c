@@ -184,66 +184,11 @@ policy_check(BufferPool *pool, tp_report report, void *arg)
 	return tp_check(view_of(pool), report, arg);
 }
 
-/* ---- showing the lists ---- */
-
-static void
-show_buffer(const tp_pool *view, uint32 buf_id, BufferPoolListEntry *entry,
-			BufferPoolListCallback callback, void *arg)
+static bool
+policy_lists(BufferPool *pool, BufferPoolListWalk *walk, int max,
+			 BufferPoolListCallback callback, void *arg)
 {
-	entry->buf_id = buf_id;
-	entry->count = view->nodes[buf_id].count;
-	callback(arg, entry);
-	entry->position++;
-}
-
-static void
-show_list(const tp_pool *view, unsigned list, BufferPoolListCallback callback,
-		  void *arg)
-{
-	BufferPoolListEntry entry = {0};
-
-	entry.list = view->policy->lists[list - 1];
-	if (tp_list_is_ring(view->policy, list))
-	{
-		entry.list++;			/* the mark of a ring */
-		for (uint32 i = 0; i < view->header->frames; i++)
-			if (view->nodes[view->members[i]].list == list)
-				show_buffer(view, view->members[i], &entry, callback, arg);
-	}
-	else
-		for (uint32 frame = tp_list_of(view, list)->head; frame != TP_NONE;
-			 frame = view->nodes[frame].next)
-			show_buffer(view, frame, &entry, callback, arg);
-}
-
-static void
-show_ghosts(const tp_pool *view, unsigned list,
-			BufferPoolListCallback callback, void *arg)
-{
-	BufferPoolListEntry entry = {0};
-
-	entry.list = view->policy->ghost_lists[list - 1];
-	entry.buf_id = -1;
-	for (uint32 slot = tp_ghost_list_of(view, list)->head; slot != TP_NONE;
-		 slot = view->ghosts[slot].next)
-	{
-		entry.ghost_key = view->ghosts[slot].key;
-		callback(arg, &entry);
-		entry.position++;
-	}
-}
-
-static void
-policy_lists(BufferPool *pool, BufferPoolListCallback callback, void *arg)
-{
-	const tp_pool *view = view_of(pool);
-
-	for (unsigned list = 1;
-		 list < TP_MAX_LISTS && view->policy->lists[list - 1] != NULL; list++)
-		show_list(view, list, callback, arg);
-	for (unsigned list = 1; list < TP_MAX_GHOST_LISTS &&
-		 view->policy->ghost_lists[list - 1] != NULL; list++)
-		show_ghosts(view, list, callback, arg);
+	return ShowPolicyLists(view_of(pool), walk, max, callback, arg);
 }
 
 /* ---- the table ---- */

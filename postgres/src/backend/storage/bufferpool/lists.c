@@ -1,0 +1,288 @@
+/*-------------------------------------------------------------------------
+ *
+ * lists.c
+ *	  The lists of a policy, shown a slice at a time.
+ *
+ * The pool's lock is held for one slice, so the lists change while they are
+ * read.  What is promised nevertheless:
+ *
+ *	  - A frame is shown once at most: the caller keeps count of those shown.
+ *	  - A page that stays in its frame all the while is shown.  If it was moved
+ *		from what had not been shown to what had, it is found when all lists
+ *		are done, by a pass over the pool's members, and has no rank.
+ *	  - Ghosts may be missed or, rarely, be shown twice.
+ *
+ * Between slices the place in a linked list is remembered by the last few
+ * nodes visited (anchors).  An anchor that still has the same page and the same
+ * neighbour before it has not moved, and what follows it comes next.  If all
+ * anchors have gone somewhere else the list is left to the pass over the
+ * members.
+ *
+ * src/backend/storage/bufferpool/lists.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/bufferpool_internals.h"
+
+/* A walk over a pool's lists, in one slice. */
+typedef struct Walk
+{
+	const tp_pool *pool;
+	BufferPoolListWalk *state;
+	int			steps;			/* that may still be made in this slice */
+	BufferPoolListCallback callback;
+	void	   *arg;
+} Walk;
+
+/* What frames and ghosts have in common. */
+typedef struct Link
+{
+	uint64		identity;		/* changes when it stands for another page */
+	uint32		prev;
+	uint32		next;
+	unsigned	list;
+} Link;
+
+static Link
+link_of(const Walk *walk, uint32 index)
+{
+	if (walk->state->stage == BUFFERPOOL_WALK_GHOSTS)
+	{
+		const tp_ghost *ghost = &walk->pool->ghosts[index];
+
+		return (Link)
+		{
+			ghost->key, ghost->prev, ghost->next, ghost->list
+		};
+	}
+	else
+	{
+		const tp_node *node = &walk->pool->nodes[index];
+
+		return (Link)
+		{
+			node->generation, node->prev, node->next, node->list
+		};
+	}
+}
+
+/* ---- entries ---- */
+
+static void
+show_frame(Walk *walk, uint32 frame, int position)
+{
+	const tp_node *node = &walk->pool->nodes[frame];
+	BufferPoolListEntry entry = {0};
+
+	entry.list = walk->pool->policy->lists[node->list - 1];
+	if (tp_list_is_ring(walk->pool->policy, node->list))
+		entry.list++;			/* the mark of a ring */
+	entry.position = position;
+	entry.buf_id = frame;
+	entry.count = node->count;
+	walk->state->shown[frame] = true;
+	walk->callback(walk->arg, &entry);
+}
+
+static void
+show_ghost(Walk *walk, uint32 slot, int position)
+{
+	const tp_ghost *ghost = &walk->pool->ghosts[slot];
+	BufferPoolListEntry entry = {0};
+
+	entry.list = walk->pool->policy->ghost_lists[ghost->list - 1];
+	entry.position = position;
+	entry.buf_id = -1;
+	entry.ghost_key = ghost->key;
+	walk->callback(walk->arg, &entry);
+}
+
+/* ---- linked lists ---- */
+
+static void
+remember(Walk *walk, uint32 index)
+{
+	BufferPoolListWalk *state = walk->state;
+	Link		link = link_of(walk, index);
+
+	state->anchors[state->visited++ % BUFFERPOOL_WALK_ANCHORS] =
+		(BufferPoolListAnchor)
+	{
+		index, link.prev, link.identity
+	};
+}
+
+/* Visited, as far as is known. */
+static bool
+was_visited(const Walk *walk, uint32 index)
+{
+	const BufferPoolListWalk *state = walk->state;
+
+	if (state->stage != BUFFERPOOL_WALK_GHOSTS)
+		return state->shown[index];
+	for (uint32 i = 0; i < Min(state->visited, BUFFERPOOL_WALK_ANCHORS); i++)
+		if (state->anchors[i].index == index &&
+			state->anchors[i].identity == link_of(walk, index).identity)
+			return true;
+	return false;
+}
+
+/*
+ * Where a walk over a list goes on: behind the latest anchor that has not
+ * moved, and those visited that follow it.  TP_NONE if no anchor is left, or
+ * nothing is behind it.
+ */
+static uint32
+find_place(const Walk *walk, unsigned list)
+{
+	const BufferPoolListWalk *state = walk->state;
+
+	for (uint32 back = 1; back <= Min(state->visited, BUFFERPOOL_WALK_ANCHORS);
+		 back++)
+	{
+		const BufferPoolListAnchor *anchor =
+			&state->anchors[(state->visited - back) % BUFFERPOOL_WALK_ANCHORS];
+		Link		link = link_of(walk, anchor->index);
+		uint32		index = link.next;
+
+		if (link.list != list || link.identity != anchor->identity ||
+			link.prev != anchor->prev)
+			continue;
+		for (int i = 0; i < BUFFERPOOL_WALK_ANCHORS && index != TP_NONE &&
+			 was_visited(walk, index); i++)
+			index = link_of(walk, index).next;
+		return index;
+	}
+	return TP_NONE;
+}
+
+/*
+ * Returns whether the end of the list was reached.  A list whose nodes keep
+ * moving behind the walk's place ends there, too.
+ */
+static bool
+walk_linked(Walk *walk, unsigned list, uint32 head)
+{
+	BufferPoolListWalk *state = walk->state;
+	uint64		frames = walk->pool->header->frames;
+	uint64		most = 2 * frames * Max(walk->pool->ghosts_per_frame, 1);
+	uint32		index = state->visited == 0 ? head : find_place(walk, list);
+
+	if (state->visited > most)
+		return true;
+	while (index != TP_NONE && walk->steps > 0)
+	{
+		if (state->stage == BUFFERPOOL_WALK_GHOSTS)
+			show_ghost(walk, index, state->position++);
+		else if (!state->shown[index])
+			show_frame(walk, index, state->position++);
+		remember(walk, index);
+		index = link_of(walk, index).next;
+		walk->steps--;
+	}
+	return index == TP_NONE;
+}
+
+/* ---- members ---- */
+
+/*
+ * Frames on this list, a ring; or, with TP_FREE, on any list, if they have not
+ * been shown, without a rank.  Returns whether all members were seen.
+ */
+static bool
+walk_members(Walk *walk, unsigned ring)
+{
+	const tp_pool *pool = walk->pool;
+	BufferPoolListWalk *state = walk->state;
+
+	for (; state->visited < pool->header->frames && walk->steps > 0;
+		 state->visited++, walk->steps--)
+	{
+		uint32		frame = pool->members[state->visited];
+
+		if (state->shown[frame] || tp_is_free(pool, frame))
+			continue;
+		if (ring == TP_FREE)
+			show_frame(walk, frame, -1);
+		else if (pool->nodes[frame].list == ring)
+			show_frame(walk, frame, state->position++);
+	}
+	return state->visited >= pool->header->frames;
+}
+
+/* ---- the walk ---- */
+
+/*
+ * Show what is on the list that the walk has come to.  Returns whether it was
+ * shown to its end.
+ */
+static bool
+walk_list(Walk *walk)
+{
+	const tp_pool *pool = walk->pool;
+	unsigned	list = walk->state->list;
+
+	switch (walk->state->stage)
+	{
+		case BUFFERPOOL_WALK_LISTS:
+			return tp_list_is_ring(pool->policy, list) ?
+				walk_members(walk, list) :
+				walk_linked(walk, list, tp_list_of(pool, list)->head);
+		case BUFFERPOOL_WALK_MOVED:
+			return walk_members(walk, TP_FREE);
+		case BUFFERPOOL_WALK_GHOSTS:
+			return walk_linked(walk, list, tp_ghost_list_of(pool, list)->head);
+		case BUFFERPOOL_WALK_END:
+			break;
+	}
+	return true;
+}
+
+/* Is there a list of this number at this stage? */
+static bool
+has_list(const tp_policy *policy, BufferPoolWalkStage stage, unsigned list)
+{
+	switch (stage)
+	{
+		case BUFFERPOOL_WALK_LISTS:
+			return list < TP_MAX_LISTS && policy->lists[list - 1] != NULL;
+		case BUFFERPOOL_WALK_MOVED:
+			return list == 1;
+		case BUFFERPOOL_WALK_GHOSTS:
+			return list < TP_MAX_GHOST_LISTS &&
+				policy->ghost_lists[list - 1] != NULL;
+		case BUFFERPOOL_WALK_END:
+			break;
+	}
+	return false;
+}
+
+/*
+ * The next slice of a walk over a pool's lists; see BufferPoolRoutine.lists.
+ */
+bool
+ShowPolicyLists(const tp_pool *pool, BufferPoolListWalk *state, int max,
+				BufferPoolListCallback callback, void *arg)
+{
+	Walk		walk = {pool, state, max, callback, arg};
+
+	while (state->stage != BUFFERPOOL_WALK_END && walk.steps > 0)
+	{
+		if (state->list == 0)
+			state->list = 1;
+		if (!has_list(pool->policy, state->stage, state->list))
+		{
+			state->stage++;
+			state->list = 0;
+		}
+		else if (walk_list(&walk))
+			state->list++;
+		else
+			continue;
+		state->visited = 0;
+		state->position = 0;
+	}
+	return state->stage != BUFFERPOOL_WALK_END;
+}
