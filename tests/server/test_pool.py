@@ -312,6 +312,25 @@ def test_who_may_look(make: Make) -> None:
     server.query("SELECT count(*) FROM pg_bufferpool_lists()", user="watcher")
 
 
+def test_everything_is_described(make: Make) -> None:
+    members = (
+        "FROM pg_depend WHERE deptype = 'e' AND classid = '{}'::regclass"
+        " AND refclassid = 'pg_extension'::regclass"
+        " AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_bufferpool')"
+    )
+    server = make()
+    functions, relations = members.format("pg_proc"), members.format("pg_class")
+    assert int(server.query(f"SELECT count(*) {functions}")) > 9
+    for query in (
+        f"SELECT objid::regprocedure {functions} AND obj_description(objid, 'pg_proc') IS NULL",
+        f"SELECT objid::regclass {relations} AND obj_description(objid, 'pg_class') IS NULL",
+        "SELECT attrelid::regclass, attname FROM pg_attribute WHERE attnum > 0"
+        f" AND attrelid IN (SELECT objid {relations})"
+        " AND col_description(attrelid, attnum) IS NULL",
+    ):
+        assert server.query(query) == ""
+
+
 @pytest.mark.parametrize("algorithm", ["lru", "arc", "osic"])
 def test_after_a_crash(make: Make, algorithm: str) -> None:
     server = make(algorithm)

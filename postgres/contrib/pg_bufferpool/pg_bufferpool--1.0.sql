@@ -15,22 +15,33 @@ CREATE FUNCTION pg_bufferpool_pools(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_bufferpool_pools()
+    IS 'buffer pools, with their replacement algorithms and sizes';
 
 CREATE VIEW pg_bufferpool AS
     SELECT p.name, p.algorithm, p.buffers,
            p.buffers OPERATOR(pg_catalog.*)
            pg_catalog.current_setting('block_size')::bigint AS bytes
     FROM pg_bufferpool_pools() AS p;
+COMMENT ON VIEW pg_bufferpool IS 'buffer pools';
+COMMENT ON COLUMN pg_bufferpool.name IS 'name of the pool';
+COMMENT ON COLUMN pg_bufferpool.algorithm IS 'replacement algorithm, which chooses the pages to evict';
+COMMENT ON COLUMN pg_bufferpool.buffers IS 'number of buffers in the pool';
+COMMENT ON COLUMN pg_bufferpool.bytes IS 'size of these buffers in bytes';
 
 CREATE FUNCTION pg_bufferpool_algorithms(OUT name text)
 RETURNS SETOF text
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_bufferpool_algorithms()
+    IS 'values that bufferpool.algorithm can have with the libraries now in shared_preload_libraries';
 
 CREATE FUNCTION pg_bufferpool_reset()
 RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pg_bufferpool_reset()
+    IS 'write and empty all buffers and reset the replacement algorithm, as at a server start';
 
 -- ---- statistics ----
 
@@ -58,16 +69,42 @@ CREATE FUNCTION pg_stat_get_bufferpools(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_stat_get_bufferpools()
+    IS 'statistics: activity of each buffer pool';
 
 CREATE VIEW pg_stat_bufferpool AS
     SELECT p.buffers, s.*
     FROM pg_bufferpool_pools() AS p
     JOIN pg_stat_get_bufferpools() AS s ON s.name OPERATOR(pg_catalog.=) p.name;
+COMMENT ON VIEW pg_stat_bufferpool IS 'statistics: activity of each buffer pool since stats_reset';
+COMMENT ON COLUMN pg_stat_bufferpool.buffers IS 'number of buffers in the pool';
+COMMENT ON COLUMN pg_stat_bufferpool.name IS 'name of the pool';
+COMMENT ON COLUMN pg_stat_bufferpool.hits IS 'references to pages that were found in a buffer';
+COMMENT ON COLUMN pg_stat_bufferpool.reads IS 'pages brought into a buffer to be read or zeroed';
+COMMENT ON COLUMN pg_stat_bufferpool.extends IS 'pages brought into a buffer as new blocks of a relation';
+COMMENT ON COLUMN pg_stat_bufferpool.evictions IS 'pages evicted, chosen by the replacement algorithm';
+COMMENT ON COLUMN pg_stat_bufferpool.reuses IS 'pages evicted from the ring of a scan, bulk write or vacuum';
+COMMENT ON COLUMN pg_stat_bufferpool.dirty_evictions IS 'evictions and reuses that had to write the page first';
+COMMENT ON COLUMN pg_stat_bufferpool.retries IS 'choices given up because the page was pinned, locked or modified meanwhile';
+COMMENT ON COLUMN pg_stat_bufferpool.fallbacks IS 'buffers that the clock had to choose because the replacement algorithm had none';
+COMMENT ON COLUMN pg_stat_bufferpool.forgotten IS 'dropped or truncated pages that the replacement algorithm was told of';
+COMMENT ON COLUMN pg_stat_bufferpool.correlated IS 'hits not told to the replacement algorithm: they repeat the previous one in a statement';
+COMMENT ON COLUMN pg_stat_bufferpool.vacuumed IS 'hits not told to the replacement algorithm: they are VACUUM''s';
+COMMENT ON COLUMN pg_stat_bufferpool.batches IS 'commits of queued hits';
+COMMENT ON COLUMN pg_stat_bufferpool.batched_hits IS 'hits in these commits';
+COMMENT ON COLUMN pg_stat_bufferpool.stale_hits IS 'hits in these commits whose page had left its buffer';
+COMMENT ON COLUMN pg_stat_bufferpool.lock_acquisitions IS 'acquisitions of the pool''s lock';
+COMMENT ON COLUMN pg_stat_bufferpool.lock_waits IS 'acquisitions of the pool''s lock that had to wait';
+COMMENT ON COLUMN pg_stat_bufferpool.try_failures IS 'commits put off because the pool''s lock was busy';
+COMMENT ON COLUMN pg_stat_bufferpool.cleaned IS 'pages written by the background writer ahead of their eviction';
+COMMENT ON COLUMN pg_stat_bufferpool.stats_reset IS 'time at which these statistics were last reset';
 
 CREATE FUNCTION pg_stat_reset_bufferpools()
 RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_stat_reset_bufferpools()
+    IS 'statistics: reset the activity of all buffer pools';
 
 -- ---- for teaching and debugging: these look at all buffers ----
 
@@ -85,6 +122,8 @@ CREATE FUNCTION pg_bufferpool_lists(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_bufferpool_lists()
+    IS 'lists of the replacement algorithm, each from its most recent end: pages in buffers, and keys of evicted pages';
 
 CREATE FUNCTION pg_bufferpool_check(
     algorithm_state boolean DEFAULT true,
@@ -93,6 +132,8 @@ CREATE FUNCTION pg_bufferpool_check(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION pg_bufferpool_check(boolean)
+    IS 'verify what the replacement algorithm knows of the buffers and, holding its lock throughout, its own state; a row for each violation';
 
 -- ---- recording ----
 
@@ -103,11 +144,15 @@ CREATE FUNCTION pg_bufferpool_trace_start(
 RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pg_bufferpool_trace_start(text, double precision)
+    IS 'start to record references to shared buffers in a new file on the server';
 
 CREATE FUNCTION pg_bufferpool_trace_stop()
 RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pg_bufferpool_trace_stop()
+    IS 'end the recording of references to shared buffers';
 
 CREATE FUNCTION pg_stat_get_bufferpool_trace(
     OUT pid int,
@@ -121,9 +166,21 @@ CREATE FUNCTION pg_stat_get_bufferpool_trace(
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_stat_get_bufferpool_trace()
+    IS 'statistics: the current or last recording of references to shared buffers';
 
 CREATE VIEW pg_stat_bufferpool_trace AS
     SELECT * FROM pg_stat_get_bufferpool_trace();
+COMMENT ON VIEW pg_stat_bufferpool_trace
+    IS 'statistics: the current recording of references to shared buffers, or the last one since the server was started';
+COMMENT ON COLUMN pg_stat_bufferpool_trace.pid IS 'process ID of the recorder; null if the recording is over';
+COMMENT ON COLUMN pg_stat_bufferpool_trace.since IS 'time at which the recording was started';
+COMMENT ON COLUMN pg_stat_bufferpool_trace.path IS 'file that it is written to';
+COMMENT ON COLUMN pg_stat_bufferpool_trace.sample_rate IS 'share of the pages whose references are recorded';
+COMMENT ON COLUMN pg_stat_bufferpool_trace.written IS 'events written to the file';
+COMMENT ON COLUMN pg_stat_bufferpool_trace.dropped IS 'events missing from the file because there was no room for them in memory; see bufferpool.trace_buffers';
+COMMENT ON COLUMN pg_stat_bufferpool_trace.bytes IS 'size of the file in bytes';
+COMMENT ON COLUMN pg_stat_bufferpool_trace.error IS 'why the recording ended, if it was not stopped by pg_bufferpool_trace_stop()';
 
 -- ---- privileges ----
 
