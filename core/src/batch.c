@@ -54,7 +54,8 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 /* A page has come into this frame, if it is there still. */
 static bool
 commit_admission(const tp_pool *pool, uint32_t frame, tp_page page,
-				 const tp_access *access, tp_holds holds, void *arg)
+				 const tp_access *access, tp_holds holds, void *arg,
+				 uint32_t *forgotten)
 {
 	if (holds != NULL && !holds(arg, frame, page))
 		return false;
@@ -63,6 +64,7 @@ commit_admission(const tp_pool *pool, uint32_t frame, tp_page page,
 		if (tp_page_equal(tp_page_of(pool, frame), page))
 			return false;
 		tp_forget(pool, frame);
+		(*forgotten)++;
 	}
 	tp_admit(pool, frame, page, access);
 	return true;
@@ -106,7 +108,7 @@ tp_batch_commit(const tp_pool *pool, tp_batch *batch, const tp_access *access,
 		told.flags = entry->flags & ~(TP_BATCH_ADMISSION | TP_BATCH_RESTORATION);
 		if (entry->flags & TP_BATCH_ADMISSION)
 			skipped += !commit_admission(pool, entry->frame, page, &told, holds,
-										 arg);
+										 arg, &batch->forgotten);
 		else if (entry->flags & TP_BATCH_RESTORATION)
 			skipped += !commit_restoration(pool, entry->frame, page, &told,
 										   holds, arg);

@@ -213,7 +213,7 @@ def test_batches_save_locks(make: Make) -> None:
         assert batched > 2000
         assert stale == 0
         if size == "1":
-            assert locks[size] >= batched
+            assert locks[size] >= 0.99 * batched
     assert locks["64"] < locks["1"] / 20
 
 

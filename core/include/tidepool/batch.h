@@ -63,6 +63,7 @@ typedef struct tp_batch
 {
 	uint32_t	count;			/* entries in use */
 	uint32_t	frames;			/* of which are admissions and restorations */
+	uint32_t	forgotten;		/* pages forgotten for admissions, ever */
 	tp_batch_entry entries[TP_BATCH_MAX];
 } tp_batch;
 

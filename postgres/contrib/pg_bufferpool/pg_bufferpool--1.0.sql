@@ -11,6 +11,7 @@
 CREATE FUNCTION pg_bufferpool_pools(
     OUT name text,
     OUT algorithm text,
+    OUT parameters text,
     OUT buffers bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
@@ -19,13 +20,14 @@ COMMENT ON FUNCTION pg_bufferpool_pools()
     IS 'buffer pools, with their replacement algorithms and sizes';
 
 CREATE VIEW pg_bufferpool AS
-    SELECT p.name, p.algorithm, p.buffers,
+    SELECT p.name, p.algorithm, p.parameters, p.buffers,
            p.buffers OPERATOR(pg_catalog.*)
            pg_catalog.current_setting('block_size')::bigint AS bytes
     FROM pg_bufferpool_pools() AS p;
 COMMENT ON VIEW pg_bufferpool IS 'buffer pools';
 COMMENT ON COLUMN pg_bufferpool.name IS 'name of the pool';
 COMMENT ON COLUMN pg_bufferpool.algorithm IS 'replacement algorithm, which chooses the pages to evict';
+COMMENT ON COLUMN pg_bufferpool.parameters IS 'parameters of the algorithm that do not have their defaults';
 COMMENT ON COLUMN pg_bufferpool.buffers IS 'number of buffers in the pool';
 COMMENT ON COLUMN pg_bufferpool.bytes IS 'size of these buffers in bytes';
 
@@ -53,7 +55,10 @@ CREATE FUNCTION pg_stat_get_bufferpools(
     OUT evictions bigint,
     OUT reuses bigint,
     OUT dirty_evictions bigint,
+    OUT searches bigint,
+    OUT looks bigint,
     OUT retries bigint,
+    OUT rejects bigint,
     OUT fallbacks bigint,
     OUT forgotten bigint,
     OUT correlated bigint,
@@ -85,14 +90,17 @@ COMMENT ON COLUMN pg_stat_bufferpool.extends IS 'pages brought into a buffer as 
 COMMENT ON COLUMN pg_stat_bufferpool.evictions IS 'pages evicted, chosen by the replacement algorithm';
 COMMENT ON COLUMN pg_stat_bufferpool.reuses IS 'pages evicted from the ring of a scan, bulk write or vacuum';
 COMMENT ON COLUMN pg_stat_bufferpool.dirty_evictions IS 'evictions and reuses that had to write the page first';
+COMMENT ON COLUMN pg_stat_bufferpool.searches IS 'searches for a page to evict by the replacement algorithm';
+COMMENT ON COLUMN pg_stat_bufferpool.looks IS 'buffers that these searches looked at';
 COMMENT ON COLUMN pg_stat_bufferpool.retries IS 'choices given up because the page was pinned, locked or modified meanwhile';
+COMMENT ON COLUMN pg_stat_bufferpool.rejects IS 'choices given up because writing the page would have flushed WAL for a ring';
 COMMENT ON COLUMN pg_stat_bufferpool.fallbacks IS 'buffers that the clock had to choose because the replacement algorithm had none';
-COMMENT ON COLUMN pg_stat_bufferpool.forgotten IS 'dropped or truncated pages that the replacement algorithm was told of';
+COMMENT ON COLUMN pg_stat_bufferpool.forgotten IS 'pages that had been replaced, dropped or truncated when the replacement algorithm proposed their buffers';
 COMMENT ON COLUMN pg_stat_bufferpool.correlated IS 'hits not told to the replacement algorithm: they repeat the previous one in a statement';
 COMMENT ON COLUMN pg_stat_bufferpool.vacuumed IS 'hits not told to the replacement algorithm: they are VACUUM''s';
-COMMENT ON COLUMN pg_stat_bufferpool.batches IS 'commits of queued hits';
-COMMENT ON COLUMN pg_stat_bufferpool.batched_hits IS 'hits in these commits';
-COMMENT ON COLUMN pg_stat_bufferpool.stale_hits IS 'hits in these commits whose page had left its buffer';
+COMMENT ON COLUMN pg_stat_bufferpool.batches IS 'commits of what processes have queued for the replacement algorithm';
+COMMENT ON COLUMN pg_stat_bufferpool.batched_hits IS 'hits and new pages in these commits';
+COMMENT ON COLUMN pg_stat_bufferpool.stale_hits IS 'hits and new pages in these commits that had left their buffers';
 COMMENT ON COLUMN pg_stat_bufferpool.lock_acquisitions IS 'acquisitions of the pool''s lock';
 COMMENT ON COLUMN pg_stat_bufferpool.lock_waits IS 'acquisitions of the pool''s lock that had to wait';
 COMMENT ON COLUMN pg_stat_bufferpool.try_failures IS 'commits put off because the pool''s lock was busy';
@@ -105,6 +113,16 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_stat_reset_bufferpools()
     IS 'statistics: reset the activity of all buffer pools';
+
+CREATE FUNCTION pg_bufferpool_lock_holds(
+    OUT from_ns bigint,
+    OUT to_ns bigint,
+    OUT holds bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_bufferpool_lock_holds()
+    IS 'how often the pool''s lock was held for how long, in a server that was built to count that';
 
 -- ---- for teaching and debugging: these look at all buffers ----
 
@@ -189,6 +207,7 @@ REVOKE ALL ON FUNCTION pg_bufferpool_algorithms() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_reset() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpools() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_reset_bufferpools() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_lock_holds() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_lists() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_check(boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_trace() FROM PUBLIC;
@@ -197,6 +216,7 @@ REVOKE ALL ON pg_bufferpool, pg_stat_bufferpool, pg_stat_bufferpool_trace FROM P
 GRANT EXECUTE ON FUNCTION pg_bufferpool_pools() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_algorithms() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpools() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_bufferpool_lock_holds() TO pg_monitor;
 GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool TO pg_monitor;
 
 -- who may record may watch it

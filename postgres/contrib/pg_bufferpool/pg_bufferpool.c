@@ -25,6 +25,7 @@ PG_MODULE_MAGIC_EXT(
 PG_FUNCTION_INFO_V1(pg_bufferpool_pools);
 PG_FUNCTION_INFO_V1(pg_stat_get_bufferpools);
 PG_FUNCTION_INFO_V1(pg_stat_reset_bufferpools);
+PG_FUNCTION_INFO_V1(pg_bufferpool_lock_holds);
 PG_FUNCTION_INFO_V1(pg_bufferpool_reset);
 PG_FUNCTION_INFO_V1(pg_bufferpool_algorithms);
 PG_FUNCTION_INFO_V1(pg_bufferpool_lists);
@@ -36,13 +37,14 @@ Datum
 pg_bufferpool_pools(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Datum		values[3];
-	bool		nulls[3] = {0};
+	Datum		values[4];
+	bool		nulls[4] = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
 	values[0] = CStringGetTextDatum(DEFAULT_POOL);
 	values[1] = CStringGetTextDatum(DefaultBufferPool.shared->algorithm);
-	values[2] = Int64GetDatum(NBuffers);
+	values[2] = CStringGetTextDatum(DefaultBufferPool.shared->parameters);
+	values[3] = Int64GetDatum(NBuffers);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	return (Datum) 0;
 }
@@ -71,6 +73,36 @@ pg_stat_reset_bufferpools(PG_FUNCTION_ARGS)
 {
 	BufferPoolResetCounters();
 	PG_RETURN_VOID();
+}
+
+Datum
+pg_bufferpool_lock_holds(PG_FUNCTION_ARGS)
+{
+#ifdef BUFFERPOOL_TIME_LOCK
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	uint64		holds[BUFFERPOOL_HOLD_BINS];
+
+	InitMaterializedSRF(fcinfo, 0);
+	BufferPoolReadHolds(holds);
+	for (int bin = 0; bin < BUFFERPOOL_HOLD_BINS; bin++)
+	{
+		Datum		values[3];
+		bool		nulls[3] = {0};
+
+		if (holds[bin] == 0)
+			continue;
+		values[0] = Int64GetDatum(BufferPoolHoldBinStart(bin));
+		values[1] = Int64GetDatum(BufferPoolHoldBinStart(bin + 1));
+		values[2] = Int64GetDatum(holds[bin]);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+#else
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("this server does not measure how long locks are held"),
+			 errhint("Build it with \"make postgres BUILD=timed\".")));
+#endif
 }
 
 Datum
@@ -183,6 +215,7 @@ pg_bufferpool_lists(PG_FUNCTION_ARGS)
 		CHECK_FOR_INTERRUPTS();
 		slice->n = 0;
 		BufferPoolLock(pool);
+		BufferPoolCommitQueue(pool);
 		more = pool->routine->lists(pool, &walk, SLICE, copy_entry, slice);
 		BufferPoolUnlock(pool);
 		for (int i = 0; i < slice->n; i++)

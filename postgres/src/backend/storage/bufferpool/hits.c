@@ -77,16 +77,17 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 						BUFFERPOOL_CORRELATED);
 		return;
 	}
-	if (!(wants & BUFFERPOOL_HIT_LOCK_FREE) ||
-		!pool->routine->page_of(pool, buf->buf_id, &known))
+	if (!(wants & BUFFERPOOL_HIT_LOCK_FREE))
 		BufferPoolQueueHit(pool, buf->buf_id, page, access.flags);
-	else
+	else if (pool->routine->page_of(pool, buf->buf_id, &known))
 	{
 		access.backend = MyProcNumber;
 		if (wants & BUFFERPOOL_USES_TIME)
 			access.now = BufferPoolNow();
 		pool->routine->hit(pool, buf->buf_id, &access);
 	}
+	else if (!(wants & BUFFERPOOL_CHOICE_LOCK_FREE))
+		BufferPoolQueueHit(pool, buf->buf_id, page, access.flags);
 }
 
 /*
@@ -100,13 +101,13 @@ BufferPoolDirtied(BufferDesc *buf)
 	tp_access	access = {0};
 	tp_page		known;
 
-	if (!(pool->flags & BUFFERPOOL_HIT_LOCK_FREE) ||
-		!pool->routine->page_of(pool, buf->buf_id, &known))
+	if ((pool->flags & BUFFERPOOL_HIT_LOCK_FREE) &&
+		pool->routine->page_of(pool, buf->buf_id, &known))
 	{
-		BufferPoolQueueWrite(buf->buf_id, BufferTagPage(&buf->tag));
-		return;
+		access.backend = MyProcNumber;
+		access.flags = TP_WRITE | TP_DIRTIED;
+		pool->routine->hit(pool, buf->buf_id, &access);
 	}
-	access.backend = MyProcNumber;
-	access.flags = TP_WRITE | TP_DIRTIED;
-	pool->routine->hit(pool, buf->buf_id, &access);
+	else if (!(pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE))
+		BufferPoolQueueWrite(buf->buf_id, BufferTagPage(&buf->tag));
 }

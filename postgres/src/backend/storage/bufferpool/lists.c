@@ -202,7 +202,7 @@ walk_members(Walk *walk, unsigned ring)
 	{
 		uint32		frame = pool->members[state->visited];
 
-		if (state->shown[frame] || tp_is_free(pool, frame))
+		if (state->shown[frame] || !tp_is_resident(pool, frame))
 			continue;
 		if (ring == TP_FREE)
 			show_frame(walk, frame, -1);

@@ -57,6 +57,7 @@ BufferPoolPrefetchQueue(BufferPool *pool)
 void
 BufferPoolCommitQueue(BufferPool *pool)
 {
+	uint32		forgotten = queue.forgotten;
 	tp_access	access;
 
 	if (queue.count == 0)
@@ -66,6 +67,8 @@ BufferPoolCommitQueue(BufferPool *pool)
 	MyBufferPoolCounters->count[BUFFERPOOL_BATCHED_HITS] += queue.count;
 	MyBufferPoolCounters->count[BUFFERPOOL_STALE_HITS] +=
 		pool->routine->commit(pool, &queue, &access, is_in_buffer, NULL);
+	MyBufferPoolCounters->count[BUFFERPOOL_FORGOTTEN] +=
+		queue.forgotten - forgotten;
 	*MyBufferPoolPending = 0;
 }
 

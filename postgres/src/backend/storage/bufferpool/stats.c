@@ -142,6 +142,11 @@ BufferPoolResetCounters(void)
 	stats->baseline = now;
 	stats->stats_reset = time;
 	SpinLockRelease(&stats->reset_lock);
+#ifdef BUFFERPOOL_TIME_LOCK
+	for (int slot = 0; slot < slot_count(); slot++)
+		MemSet(stats->slots[slot].process.holds, 0,
+			   sizeof(stats->slots[slot].process.holds));
+#endif
 }
 
 #ifdef BUFFERPOOL_TIME_LOCK
