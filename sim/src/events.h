@@ -17,7 +17,8 @@ enum
 	EVENT_SCAN_END,
 	EVENT_FORGET,
 	EVENT_PINNED,
-	EVENT_UNPINNED
+	EVENT_UNPINNED,
+	EVENT_DIRTIED
 };
 
 /* Flags of events that are the core's. */

@@ -314,6 +314,46 @@ pin_event(tps_replay *replay, const tps_events *events, size_t i)
 	return true;
 }
 
+/* ---- pages become dirty ---- */
+
+/*
+ * Pages that are not resident are ignored.  Who tells is in the middle of a
+ * change, so that a queue is not committed for this; there may be no room.
+ * False when memory ran out.
+ */
+static bool
+dirtied_event(tps_replay *replay, const tps_events *events, size_t i)
+{
+	tps_cache  *cache = replay->cache;
+	uint64_t	page = events->page[i];
+	uint32_t	frame = cache == NULL ? TP_NONE :
+		pagetable_find(&cache->table, page);
+	const tp_access access = {
+		.now = event_time(events, i),
+		.backend = events->backend == NULL ? 0 : events->backend[i],
+		.flags = TP_WRITE | TP_DIRTIED
+	};
+	backend_state *b;
+
+	if (frame == TP_NONE)
+		return true;
+	replay->dirty[frame] = 1;
+	if ((cache->pool.policy->flags & TP_WANTS_WRITES) == 0)
+		return true;
+	if (!replay->queues_hits && tp_is_resident(&cache->pool, frame))
+	{
+		tp_hit(&cache->pool, frame, &access);
+		return true;
+	}
+	b = backend_of(replay->backends, access.backend);
+	if (!backend_has_queue(b))
+		return false;
+	if (b->queue->count < TP_BATCH_MAX - 1)
+		(void) tp_batch_add(b->queue, frame, cache_page(page), access.flags,
+							TP_BATCH_MAX, TP_BATCH_MAX);
+	return true;
+}
+
 /* ---- scans begin, advance, end ---- */
 
 /* False when memory ran out. */
@@ -508,6 +548,9 @@ tps_replay_feed(tps_replay *replay, const tps_events *events)
 				case EVENT_PINNED:
 				case EVENT_UNPINNED:
 					ok = pin_event(replay, events, i);
+					break;
+				case EVENT_DIRTIED:
+					ok = dirtied_event(replay, events, i);
 					break;
 				default:
 					ok = scan_event(replay, events, i);

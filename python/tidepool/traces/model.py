@@ -45,6 +45,7 @@ class Kind(IntEnum):
     FORGET = 5
     PINNED = 6
     UNPINNED = 7
+    DIRTIED = 8
 
 
 class Flag(IntFlag):
