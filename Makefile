@@ -43,15 +43,20 @@ $(STAMPS)/dev: $(STAMPS)/venv
 # ---- use ----
 
 demo: $(STAMPS)/installed postgres ## one workload on the server under six algorithms, and simulated: table, pictures in demo-out/
-	$(BIN)/python -m tidepool.demo demo-out
+	$(BIN)/python -m tidepool.demo demo-out $(if $(PREFIX),--bin '$(PREFIX)/bin')
 
 # ---- the server ----
 
 BUILD := release
+# options of PostgreSQL's build, such as -Dldap=disabled
+OPTIONS :=
+# where to install it, if not below build
+PREFIX :=
+override PREFIX := $(patsubst ~/%,$(HOME)/%,$(PREFIX))
 
-postgres: $(STAMPS)/venv ## build PostgreSQL with buffer pools into build/pgsql (BUILD=debug: with assertions, BUILD=stock: without our changes; TARBALL=path)
-	scripts/system-packages postgres
-	postgres/build $(BUILD) $(TARBALL)
+postgres: $(STAMPS)/venv ## build PostgreSQL with buffer pools into build/pgsql (BUILD=debug: with assertions, BUILD=stock: without our changes; PREFIX=path, OPTIONS="-Dldap=disabled", TARBALL=path)
+	scripts/system-packages postgres $(OPTIONS)
+	postgres/build $(BUILD) $(OPTIONS) $(if $(PREFIX),-Dprefix='$(PREFIX)') $(TARBALL)
 
 postgres-patches: ## write the commits of build/postgres/src back to postgres/patches
 	postgres/tree export build/postgres/src
@@ -75,24 +80,24 @@ test-long: $(STAMPS)/installed $(STAMPS)/dev ## the same with many more random c
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q -n 2
 
 test-server: $(STAMPS)/installed $(STAMPS)/dev ## build the server with assertions, and the unpatched one; test pools, counters, extensions, crashes
-	scripts/system-packages postgres
-	postgres/build debug $(TARBALL)
-	postgres/build stock $(TARBALL)
+	scripts/system-packages postgres $(OPTIONS)
+	postgres/build debug $(OPTIONS) $(TARBALL)
+	postgres/build stock $(OPTIONS) $(TARBALL)
 	$(BIN)/pytest -q -n 2 tests/server
 
 test-stress: $(STAMPS)/installed $(STAMPS)/dev ## crash a server under load in ROUNDS rounds (one with each of ALGORITHMS: six minutes) and verify it
-	scripts/system-packages postgres
-	postgres/build debug $(TARBALL)
+	scripts/system-packages postgres $(OPTIONS)
+	postgres/build debug $(OPTIONS) $(TARBALL)
 	PYTHONPATH=tests $(BIN)/python -m server.stress $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ALGORITHMS),--algorithms $(ALGORITHMS))
 
 test-suites: $(STAMPS)/installed ## PostgreSQL's regress and isolation suites under ALGORITHMS (plain configuration and all)
-	scripts/system-packages postgres
-	postgres/build debug $(TARBALL)
+	scripts/system-packages postgres $(OPTIONS)
+	postgres/build debug $(OPTIONS) $(TARBALL)
 	$(BIN)/python postgres/check $(ALGORITHMS)
 
 test-postgres: $(STAMPS)/installed ## PostgreSQL's whole test suite, TAP included, with default settings (20 minutes)
-	scripts/system-packages postgres postgres-suite
-	postgres/build suite $(TARBALL)
+	scripts/system-packages postgres postgres-suite $(OPTIONS)
+	postgres/build suite $(OPTIONS) $(TARBALL)
 	$(BIN)/python postgres/suite
 
 lint: $(STAMPS)/installed $(STAMPS)/dev ## formatting, lint, types
@@ -115,8 +120,8 @@ fuzz: $(STAMPS)/installed $(STAMPS)/dev ## fuzz the trace readers for long (SECO
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q tests/traces/test_damage.py
 
 bench: $(STAMPS)/installed $(STAMPS)/dev ## run the benchmarks; tables here, CSV and pictures in bench/out/
-	$(MAKE) postgres BUILD=release
-	$(MAKE) postgres BUILD=stock
+	$(MAKE) postgres BUILD=release PREFIX=
+	$(MAKE) postgres BUILD=stock PREFIX=
 	for script in $$(grep -l __main__ bench/*.py); do \
 		$(BIN)/python $$script || exit 1; done
 
