@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -124,10 +124,10 @@ class Instance:
         """Whether it has been created."""
         return (self.data / "PG_VERSION").exists()
 
-    def create(self, settings: Mapping[str, str] | None = None) -> None:
+    def create(self, settings: Mapping[str, str] | None = None, initdb: Sequence[str] = ()) -> None:
         """Make the directory, unless it is there and empty, and the database cluster in it.
 
-        Nothing stays if that fails.
+        Nothing stays if that fails.  ``initdb`` is options of initdb beside the usual.
         """
         if self.exists():
             raise TidepoolError(f"{self.directory}: there is an instance already")
@@ -139,7 +139,7 @@ class Instance:
         try:
             self._take_directory()
             self._copy_programs()
-            self._must(self.bin / "initdb", "-D", self.data, *INITDB)
+            self._must(self.bin / "initdb", "-D", self.data, *INITDB, *initdb)
             self.configure({"listen_addresses": "", "unix_socket_directories": str(self.directory)})
             self.configure(settings or {})
         except BaseException:
