@@ -107,6 +107,131 @@ flags_are_the_entries_own(void **unused)
 	fixture_free(f);
 }
 
+/* ---- admissions and restorations ---- */
+
+static const tp_page seven = {0, 7};
+
+/* Is page 7 in frame 0, as the argument says? */
+static bool
+holds(void *arg, uint32_t frame, tp_page page)
+{
+	assert_int_equal(frame, 0);
+	assert_int_equal(page.block, 7);
+	return *(bool *) arg;
+}
+
+static uint32_t
+commit(fixture *f, bool seven_is_there)
+{
+	return tp_batch_commit(&f->pool, &batch, &none, holds, &seven_is_there);
+}
+
+/* Evicts page 1, and brings in page 7 in its frame, 0; that is queued. */
+static fixture *
+page_seven_came_in(void)
+{
+	fixture    *f = fixture_new("lru", NULL, 3);
+
+	fixture_run(f, "1 2 3");
+	tp_evict(&f->pool, 0, &none);
+	assert_int_equal(tp_batch_admit(&batch, 0, seven, 0, 3, 4),
+					 TP_BATCH_QUEUED);
+	fixture_expect(f, "recent: 3 2");
+	return f;
+}
+
+static void
+admits_before_the_hits_that_follow(void **unused)
+{
+	fixture    *f = page_seven_came_in();
+
+	(void) unused;
+	add(f, 3, 0);
+	assert_int_equal(tp_batch_add(&batch, 0, seven, 0, 4, 4), TP_BATCH_QUEUED);
+	assert_int_equal(batch.frames, 1);
+	tp_batch_prefetch(&f->pool, &batch);
+	assert_int_equal(commit(f, true), 0);
+	assert_int_equal(batch.frames, 0);
+	fixture_expect(f, "recent: 7 3 2");
+	fixture_free(f);
+}
+
+static void
+a_claimed_frame_is_no_victim(void **unused)
+{
+	fixture    *f = page_seven_came_in();
+
+	(void) unused;
+	fixture_run(f, "4");
+	fixture_expect(f, "recent: 4 3");
+	assert_int_equal(commit(f, true), 0);
+	fixture_expect(f, "recent: 7 4 3");
+	fixture_free(f);
+}
+
+static void
+skips_a_page_that_has_left_again(void **unused)
+{
+	fixture    *f = page_seven_came_in();
+
+	(void) unused;
+	assert_int_equal(tp_batch_add(&batch, 0, seven, 0, 4, 4), TP_BATCH_QUEUED);
+	assert_int_equal(commit(f, false), 2);
+	fixture_expect(f, "recent: 3 2");
+	assert_true(tp_is_claimed(&f->pool, 0));
+	fixture_free(f);
+}
+
+/* Somebody has put another page into the frame, without asking the policy. */
+static void
+forgets_what_was_replaced_unasked(void **unused)
+{
+	fixture    *f = fixture_new("arc", NULL, 3);
+	uint32_t	forgotten = batch.forgotten;
+
+	(void) unused;
+	fixture_run(f, "1 2 3");
+	tp_batch_admit(&batch, 0, seven, 0, 3, 4);
+	assert_int_equal(commit(f, true), 0);
+	assert_int_equal(batch.forgotten, forgotten + 1);
+	fixture_expect(f, "T1: 7 3 2 | T2: | B1: | B2: | p=0");
+	tp_batch_admit(&batch, 0, seven, 0, 3, 4);
+	assert_int_equal(commit(f, true), 1);	/* known already */
+	fixture_expect(f, "T1: 7 3 2 | T2: | B1: | B2: | p=0");
+	fixture_free(f);
+}
+
+static void
+an_admission_alone_asks_for_no_lock(void **unused)
+{
+	(void) unused;
+	assert_int_equal(tp_batch_admit(&batch, 0, seven, 0, 1, 1),
+					 TP_BATCH_QUEUED);
+	assert_int_equal(tp_batch_add(&batch, 0, seven, 0, 1, 1), TP_BATCH_FULL);
+	batch.count = batch.frames = 0;
+}
+
+static void
+restores_what_has_stayed(void **unused)
+{
+	fixture    *f = fixture_new("arc", NULL, 3);
+
+	(void) unused;
+	fixture_run(f, "7 2 3");
+	tp_evict(&f->pool, 0, &none);
+	fixture_expect(f, "T1: 3 2 | T2: | B1: 7 | B2: | p=0");
+	tp_batch_restore(&batch, 0, seven, 3, 4);
+	assert_int_equal(commit(f, true), 0);
+	fixture_expect(f, "T1: 3 2 7 | T2: | B1: | B2: | p=0");
+	tp_batch_restore(&batch, 0, seven, 3, 4);
+	assert_int_equal(commit(f, true), 1);	/* it is there */
+	tp_evict(&f->pool, 0, &none);
+	tp_batch_restore(&batch, 0, seven, 3, 4);
+	assert_int_equal(commit(f, false), 1);	/* it has been replaced after all */
+	fixture_expect(f, "T1: 3 2 | T2: | B1: 7 | B2: | p=0");
+	fixture_free(f);
+}
+
 int
 main(void)
 {
@@ -117,6 +242,12 @@ main(void)
 		cmocka_unit_test(skips_pages_that_left),
 		cmocka_unit_test(counts_pages_that_came_back),
 		cmocka_unit_test(flags_are_the_entries_own),
+		cmocka_unit_test(admits_before_the_hits_that_follow),
+		cmocka_unit_test(a_claimed_frame_is_no_victim),
+		cmocka_unit_test(skips_a_page_that_has_left_again),
+		cmocka_unit_test(forgets_what_was_replaced_unasked),
+		cmocka_unit_test(an_admission_alone_asks_for_no_lock),
+		cmocka_unit_test(restores_what_has_stayed),
 	};
 
 	return cmocka_run_group_tests_name("batch", tests, NULL, NULL);

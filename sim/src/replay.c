@@ -229,6 +229,12 @@ load(tps_replay *replay, uint64_t page, const tp_access *access)
 		!backend_chooses(backend, cache, access->backend))
 		return false;
 	frame = victim_for(replay, page, access);
+	if (frame == TP_NONE && replay->queues_admissions)
+	{
+		/* all pages may be ones that the policy does not know of yet */
+		commit_admissions(replay);
+		frame = victim_for(replay, page, access);
+	}
 	if (frame == TP_NONE)
 	{
 		replay->tally.totals.refused++;

@@ -83,31 +83,42 @@ def test_every_policy_lives_with_pins(
 
 
 def misses_of_lru(events: list[Event], frames: int, batch: int) -> int:
-    """LRU whose backends queue their hits: page and the frame it was in."""
-    stack: list[int] = []
+    """LRU whose backends queue what they have to tell: page, its frame, whether it came in."""
+    stack: list[int] = []  # pages that LRU knows of
     frame_of: dict[int, int] = {}
-    queues: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    queues: dict[int, list[tuple[int, int, bool]]] = defaultdict(list)
     found = 0
 
     def commit(backend: int) -> None:
-        for page, frame in queues.pop(backend, []):
-            if frame_of.get(page) == frame:
-                stack.remove(page)
+        for page, frame, came_in in queues.pop(backend, []):
+            if frame_of.get(page) == frame and (came_in or page in stack):
+                if page in stack:
+                    stack.remove(page)
                 stack.insert(0, page)
 
+    def queue(backend: int, page: int, came_in: bool, size: int) -> None:
+        queues[backend].append((page, frame_of[page], came_in))
+        if len(queues[backend]) >= size:
+            commit(backend)
+
     for event in events:
-        if event.page not in stack:
+        if event.page not in frame_of:
             found += 1
-            frame = len(stack)
+            frame = len(frame_of)
             if frame == frames:
                 commit(event.backend)
+                if not stack:  # all have yet to be told of
+                    for backend in sorted(queues):
+                        if any(came_in for _, _, came_in in queues[backend]):
+                            commit(backend)
                 frame = frame_of.pop(stack.pop())
-            stack.insert(0, event.page)
             frame_of[event.page] = frame
+            if batch == 1:
+                stack.insert(0, event.page)
+            else:
+                queue(event.backend, event.page, True, batch)
         elif not event.flags & (Flag.CORRELATED | Flag.VACUUM):
-            queues[event.backend].append((event.page, frame_of[event.page]))
-            if len(queues[event.backend]) == batch:
-                commit(event.backend)
+            queue(event.backend, event.page, False, batch)
     return found
 
 
