@@ -3,12 +3,12 @@
 
 Every algorithm that the server has runs two workloads from an empty pool
 (pg_bufferpool_reset) on a pool much smaller than the data, and both are
-recorded and replayed with as many frames:
+recorded and replayed with what the server ran:
 
 - One session whose hits are told at once (bufferpool.batch_size 1).  Goal:
   the same number of hits.
 - Eight pgbench clients that read and write, with the default queues, replayed
-  with queues (--batch 32) and without.  Goal: within 0.5 % of the live hits.
+  with queues and without.  Goal: within 0.5 % of the live hits.
 
 keep never evicts; as the pool's only algorithm it leaves all choices to the
 clock, so it is replayed as that.  pbm goes by the time, which is told and
@@ -33,9 +33,6 @@ from tidepool.server import Instance
 from tidepool.simulation import Cell, Options, simulate
 from tidepool.traces import Flag, open_trace
 
-REPLAYED_AS = {"keep": "clock"}
-SEED = 1  # the server's
-BATCH = 32  # likewise: bufferpool.batch_threshold
 GOAL = 0.005
 CLIENTS = 8
 SKEW = 1.1
@@ -180,27 +177,24 @@ def clients(server: Instance, size: Size) -> Path:
 # ---- live and simulated ----
 
 
-def compare(server: Instance, algorithm: str, recording: Path, batch: int) -> Agreement:
+def compare(recording: Path) -> Agreement:
     """Count a recording's hits, and those of its replays."""
-    dropped = server.query("SELECT dropped FROM pg_stat_bufferpool_trace")
-    if dropped != "0":
-        raise TidepoolError(
-            f"{dropped} references were not recorded", "Raise bufferpool.trace_buffers."
-        )
-    frames = int(server.query("SELECT buffers FROM pg_bufferpool"))
     trace = open_trace(recording)
+    ran = trace.recorded
+    assert ran is not None
+    if ran.dropped != 0:
+        raise TidepoolError("; ".join(ran.flaws()))
     live = sum(
         int(np.count_nonzero(chunk.flags & Flag.HIT))
         for chunk in trace.chunks()
         if chunk.flags is not None
     )
-    spec = parse_policy(REPLAYED_AS.get(algorithm, algorithm))
-    cells = [Cell(spec, frames, SEED)]
+    cells = [Cell(parse_policy(ran.policy), ran.frames, ran.seed)]
     hits = []
-    for options in (Options(batch=batch), Options()):
+    for options in (Options(batch=ran.batch), Options()):
         (result,) = simulate([(trace, cells)], options)
         hits.append(result.requests - result.misses)
-    return Agreement(algorithm, result.requests, live, *hits)
+    return Agreement(ran.algorithm, result.requests, live, *hits)
 
 
 def measure(directory: Path, algorithm: str, size: Size) -> tuple[Agreement, Agreement]:
@@ -208,13 +202,12 @@ def measure(directory: Path, algorithm: str, size: Size) -> tuple[Agreement, Agr
     settings = {
         "shared_buffers": size.shared_buffers,
         "bufferpool.trace_buffers": "65536",
-        "bufferpool.batch_threshold": str(BATCH),
     }
     with serving(directory, algorithm, settings) as server:
         server.query("ALTER SYSTEM SET bufferpool.batch_size = 1", "SELECT pg_reload_conf()")
-        one = compare(server, algorithm, one_session(server, size), 1)
+        one = compare(one_session(server, size))
         server.query("ALTER SYSTEM RESET bufferpool.batch_size", "SELECT pg_reload_conf()")
-        many = compare(server, algorithm, clients(server, size), BATCH)
+        many = compare(clients(server, size))
         for recording in directory.glob("*.rec"):
             recording.unlink()
     return one, many

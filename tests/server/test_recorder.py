@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from server.conftest import Make
 from server.test_pool import PAGES, fill, violations
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
-from tidepool.traces import Chunk, Flag, Kind, Trace, open_trace, write_trace
+from tidepool.traces import Chunk, Flag, Kind, Recorded, Trace, open_trace, write_trace
 from tidepool.traces.columns import column, join
 
 
@@ -22,8 +23,9 @@ def path_of(server: Instance, name: str = "a.rec") -> Path:
     return server.directory / name
 
 
-def start(server: Instance, *, rate: float = 1.0, name: str = "a.rec") -> str:
-    return f"SELECT pg_bufferpool_trace_start('{path_of(server, name)}', {rate});"
+def start(server: Instance, *, rate: float = 1.0, name: str = "a.rec", size: str = "") -> str:
+    given = f", max_size => '{size}'" if size else ""
+    return f"SELECT pg_bufferpool_trace_start('{path_of(server, name)}', {rate}{given});"
 
 
 STOP = "SELECT pg_bufferpool_trace_stop();"
@@ -140,7 +142,8 @@ def test_many_at_once(make: Make) -> None:
     server.query(STOP)
     written, dropped, size = server.query(STATE.format("written, dropped, bytes")).split("|")
     chunk = whole(open_trace(path_of(server)))
-    assert len(chunk) == int(written) and int(size) == 32 * (len(chunk) + 1)
+    assert len(chunk) == int(written)
+    assert path_of(server).stat().st_size == int(size)
     assert dropped == "0"
     backends, counts = np.unique(column(chunk, "backend", 0), return_counts=True)
     assert sum(counts > 2000 * 3) == 4
@@ -151,11 +154,25 @@ def test_a_full_ring_drops_and_counts(make: Make) -> None:
     server = make("lru", shared_buffers="16MB", bufferpool__trace_buffers="1")
     fill(server)
     record_scans = start(server) + "SELECT count(pad) FROM t;" * 20 + STOP
-    server.query(record_scans)
+    out = server.query(record_scans)
     written, dropped = map(int, server.query(STATE.format("written, dropped")).split("|"))
     assert dropped > 0 and written + dropped > 0
-    assert len(whole(open_trace(path_of(server)))) == written
+    trace = open_trace(path_of(server))
+    assert len(whole(trace)) == written
     assert written + dropped >= 20 * PAGES
+    assert f"WARNING:  {dropped} events are missing from the recording" in out
+    assert 'HINT:  Set "bufferpool.trace_buffers", which is 1, to a larger value' in out
+    assert trace.recorded is not None and trace.recorded.dropped == dropped
+
+
+def test_what_the_server_ran_is_in_the_file(make: Make) -> None:
+    server = make("arc", shared_buffers="2MB", bufferpool__batch_threshold="16")
+    out = server.query(start(server, rate=0.5), "SELECT version()", STOP)
+    assert "WARNING" not in out
+    version = out.split()[1]
+    trace = open_trace(path_of(server))
+    assert trace.page_size == 8192
+    assert trace.recorded == Recorded(version, "arc", "", 1, 256, 64, 16, 0.5, dropped=0)
 
 
 # ---- who may, and where ----
@@ -175,7 +192,8 @@ def test_who_may_record(make: Make) -> None:
             server.query(STOP, user=user)
     assert not path_of(server).exists()
     server.query(start(server), user="writer")
-    assert server.query(STATE.format("path"), user="watcher") == str(path_of(server))
+    for user in ("watcher", "writer"):
+        assert server.query(STATE.format("path"), user=user) == str(path_of(server))
     with pytest.raises(TidepoolError, match="permission denied"):
         server.query(STATE.format("path"), user="nosy")
     server.query(STOP, user="writer")
@@ -197,6 +215,11 @@ def test_paths_and_rates_that_cannot_be(make: Make) -> None:
     for rate in ("0", "1.01", "-1", "'NaN'"):
         with pytest.raises(TidepoolError, match="sample rate must be above 0 and at most 1"):
             server.query(f"SELECT pg_bufferpool_trace_start('{path_of(server)}', {rate})")
+    for size, message in (("63kB", "must be at least 64 kB"), ("-1GB", "at least"), ("x", "x")):
+        with pytest.raises(TidepoolError, match=message):
+            server.query(start(server, size=size))
+    with pytest.raises(TidepoolError, match="path and sample rate must not be null"):
+        server.query("SELECT pg_bufferpool_trace_start(NULL)")
     assert not path_of(server).exists()
     assert server.query(STATE.format("*")) == ""
 
@@ -223,6 +246,26 @@ def test_without_memory_or_workers(make: Make) -> None:
     assert not path_of(server).exists()
     with pytest.raises(TidepoolError, match="no background worker is free to record"):
         server.query(start(server))
+
+
+def test_the_recorder_is_seen(make: Make) -> None:
+    server = make()
+    server.query(start(server))
+    asked = "application_name, query, wait_event_type, wait_event, pid, datname IS NULL"
+    of_recorder = (
+        f"SELECT {asked} FROM pg_stat_activity WHERE backend_type = 'buffer reference recorder'"
+    )
+    name, query, wait_type, wait, pid, no_database = server.query(of_recorder).split("|")
+    assert (name, wait_type, wait) == ("pg_bufferpool", "Extension", "BufferPoolRecorderMain")
+    assert query == f'recording buffer references in file "{path_of(server)}"'
+    assert no_database == "t"
+    assert pid == server.query(STATE.format("pid"))
+    # there is no query to cancel, and a database can be dropped
+    assert server.query(f"SELECT pg_cancel_backend({pid})") == "t"
+    server.query("CREATE DATABASE other", "DROP DATABASE other")
+    assert server.query(STATE.format("pid")) == pid
+    server.query(STOP)
+    assert server.query(of_recorder) == ""
 
 
 # ---- how it ends ----
@@ -257,21 +300,106 @@ def test_a_full_disk_ends_the_recording_only(make: Make) -> None:
     trace = open_trace(path_of(server))
     written = int(server.query(STATE.format("written")))
     assert trace.length == written > 0
-    assert path_of(server).stat().st_size == 32 * (written + 1)
+    assert trace.recorded is not None and trace.recorded.dropped == 0
+    assert "could not write to file" in str(trace.recorded.error)
+    assert path_of(server).stat().st_size == int(server.query(STATE.format("bytes")))
     server.query(start(server, name="b.rec") + STOP)
     assert server.query(STATE.format("error IS NULL")) == "t"
     assert violations(server) == ""
 
 
-def test_names_that_cannot_be_written(make: Make) -> None:
+def test_a_file_that_has_become_large_ends_the_recording(make: Make) -> None:
+    server = make("lru", shared_buffers="16MB")
+    fill(server)
+    server.query(start(server, size="64kB"))
+    assert server.query(STATE.format("max_size")) == "65536"
+    for _ in range(5):
+        server.query("SELECT count(pad) FROM t")
+    message = f'file "{path_of(server)}" has reached its maximum size of 65536 bytes'
+    assert ended(server) == message
+    assert f"recording of buffer references has ended: {message}" in server.log.read_text()
+    with pytest.raises(TidepoolError, match="The last one has ended: file"):
+        server.query(STOP)
+    size = path_of(server).stat().st_size
+    assert 40_000 < size <= 65536
+    assert server.query(STATE.format("bytes")) == str(size)
+    trace = open_trace(path_of(server))
+    assert len(whole(trace)) == int(server.query(STATE.format("written")))
+    assert trace.recorded is not None and trace.recorded.error == message
+
+
+def test_names_that_would_make_the_file_too_large(make: Make) -> None:
+    server = make()
+    server.query(
+        "DO $$ BEGIN FOR i IN 1..700 LOOP EXECUTE"
+        " format('CREATE TABLE %I ()', repeat('x', 58) || i); END LOOP; END $$"
+    )
+    out = server.query(start(server, size="64kB"), STOP)
+    assert "WARNING:  the recording is without the names of relations" in out
+    trace = open_trace(path_of(server))
+    assert trace.recorded is not None and trace.recorded.dropped == 0
+    assert trace.relations == {}
+    server.query(start(server, name="b.rec", size="1MB"), "SELECT count(*) FROM pg_class", STOP)
+    assert "pg_class" in open_trace(path_of(server, "b.rec")).relations.values()
+
+
+def test_half_of_what_is_free_is_the_most(make: Make) -> None:
     server = make()
     server.query(start(server))
-    server.query("SELECT count(*) FROM pg_class")
-    time.sleep(0.1)
-    path_of(server).unlink()
-    out = server.query(STOP)
-    assert f'WARNING:  could not write relation names to file "{path_of(server)}"' in out
-    server.query(start(server) + STOP)
+    disk = os.statvfs(server.directory)
+    free = disk.f_bavail * disk.f_frsize
+    assert free * 0.4 < int(server.query(STATE.format("max_size"))) < free * 0.6
+    server.query(STOP)
+
+
+def test_nothing_but_the_new_file_is_written(make: Make) -> None:
+    """Whatever becomes of its name while it is recorded."""
+    server = make()
+    precious = server.directory / "precious"
+    precious.write_text("precious")
+    precious.chmod(0o666)
+    for signaled in (False, True):
+        server.query(start(server), "SELECT count(*) FROM pg_class")
+        path_of(server).unlink()
+        path_of(server).symlink_to(precious)
+        if signaled:
+            server.query(f"SELECT pg_terminate_backend(({STATE.format('pid')}))")
+            ended(server)
+        else:
+            server.query(STOP)
+        assert precious.read_text() == "precious"
+        path_of(server).unlink()
+
+
+# Takes pg_class from whoever waits for the advisory lock, and lets go of that one.
+TAKE_PG_CLASS = (
+    "SELECT pg_advisory_lock(1)",
+    "DO $$ BEGIN"
+    " WHILE NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)"
+    " LOOP PERFORM pg_sleep(0.01); END LOOP; END $$",
+    "BEGIN",
+    "LOCK pg_class IN ACCESS EXCLUSIVE MODE",
+    "SELECT pg_advisory_unlock(1)",
+    "SELECT pg_sleep(1)",
+)
+
+
+def test_a_stop_that_is_canceled(make: Make) -> None:
+    """The recording is over, without names."""
+    server = make()
+    server.query(start(server), "SELECT count(*) FROM pg_class")
+    psql = f"{server.bin}/psql -h {server.directory} -U postgres -At".split()
+    commands = [word for query in TAKE_PG_CLASS for word in ("-c", query)]
+    with subprocess.Popen([*psql, *commands], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()  # it has the advisory lock
+        with pytest.raises(TidepoolError, match="canceling statement due to statement timeout"):
+            server.query("SELECT pg_advisory_lock(1)", "SET statement_timeout = '100ms'", STOP)
+    assert ended(server) == ""
+    trace = open_trace(path_of(server))
+    assert len(whole(trace)) > 0 and trace.relations == {}
+    assert trace.recorded is not None and trace.recorded.dropped == 0
+    server.query(start(server, name="b.rec") + STOP)
 
 
 def test_a_terminated_recorder(make: Make) -> None:
@@ -279,7 +407,10 @@ def test_a_terminated_recorder(make: Make) -> None:
     server.query(start(server))
     os.kill(int(server.query(STATE.format("pid"))), signal.SIGTERM)
     assert ended(server) == "the recorder was terminated"
-    assert len(whole(open_trace(path_of(server)))) > 0
+    trace = open_trace(path_of(server))
+    assert len(whole(trace)) > 0
+    assert trace.recorded is not None
+    assert (trace.recorded.dropped, trace.recorded.error) == (0, "the recorder was terminated")
     server.query(start(server, name="b.rec") + STOP)
 
 
@@ -291,7 +422,10 @@ def test_the_server_stops(make: Make, mode: str) -> None:
     server.query("SELECT count(pad) FROM t")
     time.sleep(0.2)
     server.stop(mode)
-    assert len(whole(open_trace(path_of(server)))) > PAGES
+    trace = open_trace(path_of(server))
+    assert len(whole(trace)) > PAGES
+    assert trace.recorded is not None
+    assert trace.recorded.dropped == (0 if mode == "fast" else None)
     server.start()
     assert server.query(STATE.format("*")) == ""
     server.query(start(server, name="b.rec") + STOP)

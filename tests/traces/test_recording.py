@@ -4,19 +4,46 @@ from __future__ import annotations
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tidepool.errors import TraceError
-from tidepool.traces import Flag, Kind, open_trace, page_number, write_trace
+from tidepool.traces import (
+    Flag,
+    InMemoryTrace,
+    Kind,
+    Recorded,
+    load,
+    open_trace,
+    page_number,
+    write_trace,
+)
 from traces.helpers import rows, whole
 
 READ, FORGET, END = 0, 5, 255
 
+SERVER = {
+    "server_version": "18.6",
+    "algorithm": "arc",
+    "parameters": "",
+    "seed": 1,
+    "buffers": 1000,
+    "batch_size": 64,
+    "batch_threshold": 32,
+    "sample_rate": 1,
+}
 
-def header(magic: bytes = b"TPRECORD", version: int = 1, page_size: int = 8192) -> bytes:
-    return struct.pack("<8sIIQd", magic, version, page_size, 1_000_000, 1.0)
+
+def header(
+    magic: bytes = b"TPRECORD", version: int = 2, page_size: int = 8192, **server: Any
+) -> bytes:
+    """The beginning of a file; ``server`` differs from SERVER."""
+    text = json.dumps(SERVER | server).encode()
+    fixed = struct.pack("<8sIIQII", magic, version, len(text), 1_000_000, page_size, 0)
+    return fixed + text + bytes(-len(text) % 32)
 
 
 def record(
@@ -28,8 +55,9 @@ def record(
     )
 
 
-def names(**relations: str) -> bytes:
-    text = json.dumps({f"1663/5/{name[1:]}": value for name, value in relations.items()}).encode()
+def end(dropped: int = 0, error: str | None = None, **relations: str) -> bytes:
+    names = {f"1663/5/{name[1:]}": value for name, value in relations.items()}
+    text = json.dumps({"dropped": dropped, "error": error, "relations": names}).encode()
     return struct.pack("<QIIIIIHBB", 0, 0, 0, 0, len(text), 0, 0, 0, END) + text
 
 
@@ -48,7 +76,7 @@ def write(tmp_path: Path, data: bytes) -> Path:
 
 
 def test_what_is_read(tmp_path: Path) -> None:
-    trace = open_trace(write(tmp_path, header() + EVENTS + names(f300="t", f200="never seen")))
+    trace = open_trace(write(tmp_path, header() + EVENTS + end(f300="t", f200="never seen")))
     assert trace.format == "recording"
     assert trace.length == 4
     assert trace.page_size == 8192
@@ -70,40 +98,134 @@ def test_same_file_numbers_elsewhere_are_other_relations(tmp_path: Path) -> None
     here = record(1, 300, 1)
     there = here[:12] + struct.pack("<I", 4) + here[16:]
     far = here[:8] + struct.pack("<I", 1664) + here[12:]
-    trace = open_trace(write(tmp_path, header() + here + there + far + here + names(f300="t")))
+    trace = open_trace(write(tmp_path, header() + here + there + far + here + end(f300="t")))
     assert [page >> 34 for page in whole(trace).page.tolist()] == [2, 1, 3, 2]
     assert trace.relations == {2: "t"}
 
 
 def test_conversion_keeps_everything(tmp_path: Path) -> None:
-    trace = open_trace(write(tmp_path, header() + EVENTS + names(f300="t", f100="u")))
+    trace = open_trace(write(tmp_path, header() + EVENTS + end(f300="t", f100="u")))
     assert write_trace(trace, tmp_path / "t.parquet").lost == ()
     native = open_trace(tmp_path / "t.parquet")
     assert rows(native) == rows(trace)
     assert native.relations == {1: "u", 2: "t"}
 
 
-@pytest.mark.parametrize("cut", [0, 1, 31])
+# byte by byte, as docs/trace-format.md says
+GOLDEN = bytes.fromhex(
+    # TPRECORD, version 2, 154 bytes of text, time 1,000,000, pages of 8192
+    "54505245434f5244 02000000 9a000000 40420f0000000000 00200000 00000000"
+) + (
+    b'{"server_version":"18.6","algorithm":"lru_k","parameters":"k=3","seed":1,'
+    b'"buffers":128,"batch_size":64,"batch_threshold":32,"sample_rate":1,"some":"more"}'
+    + bytes(6)
+    + bytes.fromhex(
+        # 2 ms later, 1663/5/300, block 7, process 77, HIT, main, read
+        "c0c62d0000000000 7f060000 05000000 2c010000 07000000 4d000000 0001 00 00"
+        # the end, 64 bytes of text
+        "0000000000000000 00000000 00000000 00000000 40000000 00000000 0000 00 ff"
+    )
+    + b'{"dropped":3,"error":null,"relations":{"1663/5/300":"public.t"}}'
+)
+
+
+def test_the_format(tmp_path: Path) -> None:
+    trace = open_trace(write(tmp_path, GOLDEN))
+    assert rows(trace) == [
+        (page_number(1, 7), 0, 0x100, 2000, 77, 0, 0, 0, 0, 0, None),
+    ]
+    assert trace.page_size == 8192
+    assert trace.relations == {1: "public.t"}
+    assert trace.recorded == Recorded("18.6", "lru_k", "k=3", 1, 128, 64, 32, 1, dropped=3)
+
+
+@pytest.mark.parametrize("cut", range(1, 160, 7))
 def test_a_recording_cut_short_is_good_up_to_its_last_record(tmp_path: Path, cut: int) -> None:
-    trace = open_trace(write(tmp_path, header() + EVENTS + EVENTS[:cut]))
-    assert len(whole(trace)) == trace.length == 4
+    data = header() + EVENTS + end(f300="t")
+    trace = open_trace(write(tmp_path, data[: len(data) - cut]))
+    assert trace.recorded is not None
+    assert trace.recorded.dropped is None
+    assert list(trace.recorded.flaws()) == ["the recording was cut short"]
     assert trace.relations == {}
+    whole_records = 4 - max(0, cut - len(end(f300="t")) + 31) // 32
+    assert len(whole(trace)) == trace.length == whole_records
+
+
+@pytest.mark.parametrize(
+    ("server", "ending", "flaws"),
+    [
+        ({}, {}, []),
+        (
+            {},
+            {"dropped": 1234},
+            ["1,234 events are missing from the recording: raise bufferpool.trace_buffers"],
+        ),
+        (
+            {"sample_rate": 0.25},
+            {"dropped": 1, "error": "the recorder was terminated"},
+            [
+                "a sample of 25% of the pages",
+                "1 event is missing from the recording: raise bufferpool.trace_buffers",
+                "the recording ended early: the recorder was terminated",
+            ],
+        ),
+    ],
+)
+def test_what_a_recording_lacks(
+    tmp_path: Path, server: dict[str, Any], ending: dict[str, Any], flaws: list[str]
+) -> None:
+    trace = open_trace(write(tmp_path, header(**server) + EVENTS + end(**ending)))
+    assert trace.recorded is not None
+    assert list(trace.recorded.flaws()) == flaws
+
+
+def test_what_to_replay_it_with() -> None:
+    recorded = Recorded("18.6", "lirs", "hir=0.02", 1, 1000, 64, 32, 1.0)
+    assert (recorded.policy, recorded.frames, recorded.batch) == ("lirs:hir=0.02", 1000, 32)
+    assert replace(recorded, algorithm="keep", parameters="").policy == "clock"
+    assert replace(recorded, batch_size=1).batch == 1
+    assert replace(recorded, batch_size=8).batch == 8
+    sample = replace(recorded, sample_rate=0.0101)
+    assert (sample.frames, sample.batch) == (10, 1)
+    assert replace(sample, buffers=16).frames == 1
+
+
+def test_what_the_server_ran_is_kept(tmp_path: Path) -> None:
+    trace = open_trace(write(tmp_path, header(sample_rate=0.5) + EVENTS + end(dropped=7)))
+    write_trace(trace, tmp_path / "t.parquet")
+    native = open_trace(tmp_path / "t.parquet")
+    assert native.recorded == trace.recorded
+    assert trace.recorded is not None and trace.recorded.dropped == 7
+    assert load(native).recorded == trace.recorded
+    write_trace(InMemoryTrace.from_arrays("other", [1]), tmp_path / "other.parquet")
+    assert open_trace(tmp_path / "other.parquet").recorded is None
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
         (header()[:31], "the file ends within its header"),
-        (header(version=2), "version 2 of recordings is not supported, only 1"),
+        (header()[:-1], "the file ends within its header"),
+        (header(version=1), "version 1 of recordings is not supported, only 2"),
         (header(page_size=0), "damaged header"),
-        (header() + EVENTS + b"\x07" * 32, "byte 160: not a record"),
-        (header() + record(1, 2, 3, fork=4), "byte 32: not a record"),
-        (header() + EVENTS + names(f300="t")[:-1], "the file ends within the names of relations"),
-        (
-            header() + EVENTS + names(f300="t").replace(b":", b";"),
-            "damaged names of relations",
-        ),
-        (header() + EVENTS + names().replace(b"{}", b"[]"), "damaged names of relations"),
+        (header(seed="1"), "damaged header"),
+        (header(seed=-1), "damaged header"),
+        (header(buffers=0), "damaged header"),
+        (header(buffers=True), "damaged header"),
+        (header(batch_size=0), "damaged header"),
+        (header(sample_rate=0), "damaged header"),
+        (header(sample_rate=1.01), "damaged header"),
+        (header(sample_rate=float("nan")), "damaged header"),
+        (header(dropped="none"), "damaged header"),
+        (header().replace(b"algorithm", b"ALGORITHM"), "damaged header"),
+        (header().replace(b":", b";"), "damaged header"),
+        (header().replace(b"{", b"["), "damaged header"),
+        (header() + EVENTS + b"\x07" * 32, f"byte {len(header() + EVENTS)}: not a record"),
+        (header() + record(1, 2, 3, fork=4), f"byte {len(header())}: not a record"),
+        (header() + EVENTS + end(f300="t").replace(b":", b";"), "damaged end of the recording"),
+        (header() + EVENTS + end().replace(b"{}", b"[]"), "damaged end of the recording"),
+        (header() + EVENTS + end(dropped=-1), "damaged end of the recording"),
+        (header() + EVENTS + end().replace(b"error", b"ERROR"), "damaged end of the recording"),
     ],
 )
 def test_damage(tmp_path: Path, data: bytes, message: str) -> None:

@@ -158,11 +158,12 @@ COMMENT ON FUNCTION pg_bufferpool_check(boolean)
 -- privileges are checked in the functions
 CREATE FUNCTION pg_bufferpool_trace_start(
     path text,
-    sample_rate double precision DEFAULT 1.0)
+    sample_rate double precision DEFAULT 1.0,
+    max_size text DEFAULT NULL)
 RETURNS void
 AS 'MODULE_PATHNAME'
-LANGUAGE C STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION pg_bufferpool_trace_start(text, double precision)
+LANGUAGE C PARALLEL UNSAFE;
+COMMENT ON FUNCTION pg_bufferpool_trace_start(text, double precision, text)
     IS 'start to record references to shared buffers in a new file on the server';
 
 CREATE FUNCTION pg_bufferpool_trace_stop()
@@ -180,6 +181,7 @@ CREATE FUNCTION pg_stat_get_bufferpool_trace(
     OUT written bigint,
     OUT dropped bigint,
     OUT bytes bigint,
+    OUT max_size bigint,
     OUT error text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
@@ -198,6 +200,7 @@ COMMENT ON COLUMN pg_stat_bufferpool_trace.sample_rate IS 'share of the pages wh
 COMMENT ON COLUMN pg_stat_bufferpool_trace.written IS 'events written to the file';
 COMMENT ON COLUMN pg_stat_bufferpool_trace.dropped IS 'events missing from the file because there was no room for them in memory; see bufferpool.trace_buffers';
 COMMENT ON COLUMN pg_stat_bufferpool_trace.bytes IS 'size of the file in bytes';
+COMMENT ON COLUMN pg_stat_bufferpool_trace.max_size IS 'size in bytes at which the recording ends by itself';
 COMMENT ON COLUMN pg_stat_bufferpool_trace.error IS 'why the recording ended, if it was not stopped by pg_bufferpool_trace_stop()';
 
 -- ---- privileges ----

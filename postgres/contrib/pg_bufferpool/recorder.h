@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * recorder.h
- *	  A recording under way, as its writer and the SQL functions share it.
+ *	  A recording of buffer references, as the sessions that start, stop and
+ *	  watch it share it with the recorder, a background worker.
  *
  * contrib/pg_bufferpool/recorder.h
  *
@@ -12,59 +13,122 @@
 
 #include "datatype/timestamp.h"
 #include "storage/bufferpool_recorder.h"
-#include "storage/condition_variable.h"
-#include "storage/spin.h"
+#include "storage/dsm.h"
+#include "storage/lwlock.h"
+#include "storage/procnumber.h"
 
-#define RECORDER_ERROR_SIZE 512
+#define RECORDING_MIN_SIZE	(64 * 1024) /* bytes that a file may need at least */
+#define RECORDER_ERROR_SIZE 1536	/* a path and what is wrong with it */
 
+/*
+ * The life of a recording.  There is one at a time.  Beside each arrow is the
+ * function of recorder_state.c that takes it, and who calls that.
+ *
+ *	  IDLE
+ *		|	RecorderClaim		session that starts it
+ *	  STARTING					the recorder has been asked for
+ *		|	RecorderAttach		recorder
+ *	  OPENING					it makes the file
+ *		|	RecorderBegin		recorder
+ *	  RECORDING --------------.
+ *		|	RecorderStop	  |	session that stops it
+ *	  STOPPING				  |	the names of relations are awaited
+ *		|	RecorderComplete  |	that session; recorder, if it ends by itself
+ *	  COMPLETING <------------'	the end of the file is written
+ *		|	RecorderEnd			recorder, in whatever phase it fails
+ *	  ENDED						a session waits for the outcome; if none: IDLE
+ *		|	RecorderTake		that session
+ *	  IDLE
+ *
+ * A session that gives up waiting for its start calls RecorderAbandon:
+ * STARTING becomes IDLE, since no recorder can attach any more; OPENING and
+ * RECORDING become ABANDONED, and the recorder removes the file.
+ *
+ * So a recorder is the only one from its RecorderAttach to its RecorderEnd,
+ * and it alone makes, writes and removes the file.
+ */
 typedef enum RecorderPhase
 {
 	RECORDER_IDLE,
-	RECORDER_STARTING,			/* the file is there, the worker to come */
+	RECORDER_STARTING,
+	RECORDER_OPENING,
 	RECORDER_RECORDING,
-	RECORDER_STOPPING,			/* asked for; what is in the rings is written */
+	RECORDER_STOPPING,
+	RECORDER_COMPLETING,
+	RECORDER_ABANDONED,
+	RECORDER_ENDED,
 } RecorderPhase;
 
-/*
- * Of the current recording or, while idle, of the last one.  All fields are
- * protected by the lock, but that the worker alone changes the counters.
- */
-typedef struct RecorderState
+/* What a recording is asked to be. */
+typedef struct RecorderRequest
 {
-	slock_t		lock;
-	RecorderPhase phase;
-	ConditionVariable changed;	/* the phase has */
-	int			recorder;		/* ProcNumber of the worker, if recording */
-	int			pid;			/* its process, if recording */
-	TimestampTz since;			/* 0: nothing has been recorded yet */
 	double		sample_rate;
+	int64		max_size;		/* bytes of the file; 0: half of what is free */
+	char		path[MAXPGPATH];
+} RecorderRequest;
+
+/* How it ended. */
+typedef struct RecorderOutcome
+{
+	int64		dropped;		/* events for which there was no room */
+	bool		names_left_out; /* they would have made the file too large */
+	int			error_number;	/* errno, or 0 */
+	char		error[RECORDER_ERROR_SIZE]; /* "" if as it was asked to */
+} RecorderOutcome;
+
+/* What pg_stat_bufferpool_trace shows of it. */
+typedef struct Recording
+{
+	TimestampTz since;			/* 0: there was none yet */
+	RecorderRequest request;	/* max_size as it was decided */
+	RecorderOutcome outcome;	/* while it goes on, without meaning */
 	int64		written;		/* events */
 	int64		bytes;			/* of the file */
-	int64		dropped;		/* at the end */
-	char		path[MAXPGPATH];
-	char		error[RECORDER_ERROR_SIZE]; /* why it ended, if not as asked */
-} RecorderState;
+	int			pid;			/* of the recorder; 0: it is over */
+} Recording;
 
 /* At the beginning of the file. */
 typedef struct RecordingHeader
 {
 	char		magic[8];
 	uint32		version;
-	uint32		page_size;		/* bytes */
+	uint32		text_size;		/* bytes of the JSON text that follows, padded
+								 * to whole records */
 	uint64		origin;			/* of the records' time, nanoseconds */
-	double		sample_rate;
+	uint32		page_size;		/* bytes */
+	uint32		reserved;		/* 0 */
 } RecordingHeader;
 
 #define RECORDING_MAGIC		"TPRECORD"
-#define RECORDING_VERSION	1
+#define RECORDING_VERSION	2
 
 StaticAssertDecl(sizeof(RecordingHeader) == sizeof(BufferRecord),
 				 "records lie in the file as in an array");
 
-/* recording.c */
-extern RecorderState *AttachRecorder(void);
+/* recorder_state.c: for sessions */
+extern uint32 RecorderClaim(const RecorderRequest *request);
+extern void RecorderAbandon(uint32 serial);
+extern uint32 RecorderStop(void);
+extern bool RecorderComplete(uint32 serial, RecorderPhase from,
+							 dsm_handle names);
+extern bool RecorderTake(uint32 serial, RecorderOutcome *outcome);
+extern void RecorderShow(Recording *recording);
 
-/* writer.c */
+/* ... for the recorder */
+extern bool RecorderAttach(uint32 serial, RecorderRequest *request);
+extern bool RecorderBegin(uint32 serial, const RecorderRequest *request,
+						  int64 bytes);
+extern void RecorderWrote(uint32 serial, int64 events, int64 bytes);
+extern dsm_handle RecorderNames(uint32 serial);
+extern void RecorderEnd(uint32 serial, const RecorderOutcome *outcome);
+
+/* ... for both */
+extern RecorderPhase RecorderPhaseOf(uint32 serial);
+
+/* relation_names.c */
+extern char *RelationNames(void);
+
+/* recorder.c */
 extern PGDLLEXPORT void pg_bufferpool_recorder_main(Datum main_arg);
 
 #endif							/* RECORDER_H */

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * recording.c
- *	  Start, stop and watch a recording of buffer references.
+ *	  SQL functions that start, stop and watch a recording of buffer references.
  *
- * There is at most one at a time.  Its file is made by whoever starts it, who
- * so learns at once if that is not possible; written by the worker in
- * writer.c; and completed with the relations' names by whoever stops it, since
- * the worker is in no database.
+ * The recorder, a background worker, makes and writes the file; a session waits
+ * until it has begun, and until it has ended.  Whoever stops a recording
+ * supplies the names of relations, since the recorder is in no database.
  *
  * contrib/pg_bufferpool/recording.c
  *
@@ -14,32 +13,16 @@
  */
 #include "postgres.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "access/genam.h"
-#include "access/table.h"
 #include "catalog/pg_authid_d.h"
-#include "catalog/pg_class.h"
-#include "catalog/pg_namespace_d.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "recorder.h"
-#include "storage/dsm_registry.h"
-#include "storage/fd.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
-#include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
-#include "utils/json.h"
-#include "utils/lsyscache.h"
-#include "utils/relmapper.h"
-#include "utils/ruleutils.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
@@ -47,28 +30,9 @@ PG_FUNCTION_INFO_V1(pg_bufferpool_trace_start);
 PG_FUNCTION_INFO_V1(pg_bufferpool_trace_stop);
 PG_FUNCTION_INFO_V1(pg_stat_get_bufferpool_trace);
 
-static void
-init_state(void *memory)
-{
-	RecorderState *state = memory;
-
-	MemSet(state, 0, sizeof(*state));
-	SpinLockInit(&state->lock);
-	ConditionVariableInit(&state->changed);
-	state->phase = RECORDER_IDLE;
-}
-
-RecorderState *
-AttachRecorder(void)
-{
-	static RecorderState *state = NULL;
-	bool		found;
-
-	if (state == NULL)
-		state = GetNamedDSMSegment("pg_bufferpool_recorder",
-								   sizeof(RecorderState), init_state, &found);
-	return state;
-}
+/* A recorder that has ended leaves its slot about as soon. */
+#define SLOT_TRIES 100
+#define SLOT_PAUSE_MILLISECONDS 10
 
 static void
 check_privilege(void)
@@ -81,348 +45,256 @@ check_privilege(void)
 						   "pg_write_server_files")));
 }
 
-/* Sleep while the recording is in this phase; returns the next one. */
-static RecorderPhase
-wait_while(RecorderState *state, RecorderPhase phase)
+/* Wait for this process's latch, at most so long (-1: without end). */
+static void
+wait_for_recorder(long milliseconds)
 {
-	RecorderPhase now;
+	static uint32 wait_event = 0;
 
-	ConditionVariablePrepareToSleep(&state->changed);
-	for (;;)
-	{
-		SpinLockAcquire(&state->lock);
-		now = state->phase;
-		SpinLockRelease(&state->lock);
-		if (now != phase)
-			break;
-		ConditionVariableSleep(&state->changed, PG_WAIT_EXTENSION);
-	}
-	ConditionVariableCancelSleep();
-	return now;
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("BufferPoolRecorderSync");
+	(void) WaitLatch(MyLatch,
+					 WL_LATCH_SET | WL_EXIT_ON_PM_DEATH |
+					 (milliseconds < 0 ? 0 : WL_TIMEOUT),
+					 milliseconds, wait_event);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* For a session that does not wait any more. */
+static void
+abandon(int code, Datum serial)
+{
+	RecorderAbandon(DatumGetUInt32(serial));
 }
 
 /* ---- start ---- */
 
-static void
-create_file(const char *path, double sample_rate)
+static RecorderRequest
+requested(const char *path, double sample_rate, const text * max_size)
 {
-	RecordingHeader header = {0};
-	int			file;
+	RecorderRequest request = {0};
 
 	if (!is_absolute_path(path))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_NAME),
 				 errmsg("path \"%s\" is not absolute", path)));
-	if (strlen(path) >= MAXPGPATH)
+	if (strlcpy(request.path, path, MAXPGPATH) >= MAXPGPATH)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_NAME),
 				 errmsg("path \"%s\" is too long", path)));
-	file = OpenTransientFile(path, O_WRONLY | O_CREAT | O_EXCL | PG_BINARY);
-	if (file < 0)
-	{
-		bool		exists = errno == EEXIST;
-
+	if (!(sample_rate > 0 && sample_rate <= 1))
 		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not create file \"%s\": %m", path),
-				 exists ? errhint("Choose another path: files are not overwritten.") : 0));
-	}
-	memcpy(header.magic, RECORDING_MAGIC, sizeof(header.magic));
-	header.version = RECORDING_VERSION;
-	header.page_size = BLCKSZ;
-	header.origin = BufferPoolRecorderTime();
-	header.sample_rate = sample_rate;
-	errno = ENOSPC;				/* unless write says otherwise */
-	if (write(file, &header, sizeof(header)) != sizeof(header))
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("sample rate must be above 0 and at most 1")));
+	request.sample_rate = sample_rate;
+	if (max_size != NULL)
 	{
-		int			save_errno = errno;
-
-		(void) unlink(path);
-		errno = save_errno;
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not write to file \"%s\": %m", path)));
+		request.max_size = DatumGetInt64(DirectFunctionCall1(pg_size_bytes,
+															 PointerGetDatum(max_size)));
+		if (request.max_size < RECORDING_MIN_SIZE)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("maximum size of a recording must be at least %d kB",
+							RECORDING_MIN_SIZE / 1024)));
 	}
-	CloseTransientFile(file);
+	return request;
 }
 
-/* Be the one whose recording it is.  Returns false if there is one already. */
-static bool
-claim(RecorderState *state, const char *path, double sample_rate)
-{
-	TimestampTz now = GetCurrentTimestamp();
-	bool		idle;
-
-	SpinLockAcquire(&state->lock);
-	idle = state->phase == RECORDER_IDLE;
-	if (idle)
-	{
-		state->phase = RECORDER_STARTING;
-		state->since = now;
-		state->sample_rate = sample_rate;
-		state->written = 0;
-		state->bytes = sizeof(RecordingHeader);
-		state->dropped = 0;
-		strlcpy(state->path, path, MAXPGPATH);
-		state->error[0] = '\0';
-	}
-	SpinLockRelease(&state->lock);
-	return idle;
-}
-
-/*
- * Nothing will be recorded, for no worker has come, and none will.  (Does
- * nothing if one has.)
- */
-static void
-release(RecorderState *state, const char *error)
-{
-	bool		starting;
-
-	SpinLockAcquire(&state->lock);
-	starting = state->phase == RECORDER_STARTING;
-	if (starting)
-	{
-		state->phase = RECORDER_IDLE;
-		strlcpy(state->error, error, RECORDER_ERROR_SIZE);
-	}
-	SpinLockRelease(&state->lock);
-	if (starting)
-	{
-		ConditionVariableBroadcast(&state->changed);
-		(void) unlink(state->path);
-	}
-}
-
+/* NULL: there is no free slot. */
 static BackgroundWorkerHandle *
-register_writer(void)
+register_recorder(uint32 serial)
 {
 	BackgroundWorker worker = {0};
 	BackgroundWorkerHandle *handle;
 
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION;
 	worker.bgw_start_time = BgWorkerStart_ConsistentState;
 	worker.bgw_restart_time = BGW_NEVER_RESTART;
 	strlcpy(worker.bgw_library_name, "pg_bufferpool", MAXPGPATH);
 	strlcpy(worker.bgw_function_name, "pg_bufferpool_recorder_main", BGW_MAXLEN);
 	strlcpy(worker.bgw_name, "buffer reference recorder", BGW_MAXLEN);
 	strlcpy(worker.bgw_type, "buffer reference recorder", BGW_MAXLEN);
+	worker.bgw_main_arg = UInt32GetDatum(serial);
 	worker.bgw_notify_pid = MyProcPid;
 	return RegisterDynamicBackgroundWorker(&worker, &handle) ? handle : NULL;
 }
 
-/* The session ends, or its statement is canceled, while the worker starts. */
-static void
-abandon(int code, Datum arg)
+static BackgroundWorkerHandle *
+launch_recorder(uint32 serial)
 {
-	TerminateBackgroundWorker((BackgroundWorkerHandle *) DatumGetPointer(arg));
-	release(AttachRecorder(), "the start was canceled");
+	BackgroundWorkerHandle *handle = register_recorder(serial);
+
+	for (int i = 0; handle == NULL && i < SLOT_TRIES; i++)
+	{
+		wait_for_recorder(SLOT_PAUSE_MILLISECONDS);
+		handle = register_recorder(serial);
+	}
+	if (handle == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+				 errmsg("no background worker is free to record"),
+				 errhint("You might need to increase \"%s\".", "max_worker_processes")));
+	return handle;
+}
+
+/*
+ * Wait until the recording has begun, or could not begin.
+ */
+static void
+wait_for_start(uint32 serial, BackgroundWorkerHandle * handle)
+{
+	RecorderOutcome outcome;
+	RecorderPhase phase;
+	pid_t		pid;
+
+	while ((phase = RecorderPhaseOf(serial)) == RECORDER_STARTING ||
+		   phase == RECORDER_OPENING)
+	{
+		/* one that has not attached by now never will */
+		if (GetBackgroundWorkerPid(handle, &pid) == BGWH_STOPPED &&
+			RecorderPhaseOf(serial) == RECORDER_STARTING)
+			ereport(ERROR,
+					(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+					 errmsg("could not start the recorder"),
+					 errhint("More details may be available in the server log.")));
+		wait_for_recorder(-1);
+	}
+	if (phase == RECORDER_ENDED && RecorderTake(serial, &outcome))
+	{
+		int			error_number = outcome.error_number;
+
+		errno = error_number;
+		ereport(ERROR,
+				(error_number != 0 ? errcode_for_file_access() :
+				 errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg_internal("%s", outcome.error),
+				 error_number != EEXIST ? 0 :
+				 errhint("Choose another path: files are not overwritten.")));
+	}
+
+	/*
+	 * a cancellation that comes now still undoes the start; a later one
+	 * cannot
+	 */
+	CHECK_FOR_INTERRUPTS();
 }
 
 Datum
 pg_bufferpool_trace_start(PG_FUNCTION_ARGS)
 {
-	char	   *path = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	double		sample_rate = PG_GETARG_FLOAT8(1);
-	RecorderState *state = AttachRecorder();
-	BackgroundWorkerHandle *handle;
-	RecorderPhase phase;
-	pid_t		pid;
+	RecorderRequest request;
+	uint32		serial;
 
 	check_privilege();
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("path and sample rate must not be null")));
 	if (BufferPoolRings.capacity == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("there is no memory to record in"),
 				 errhint("Set \"bufferpool.trace_buffers\" and restart the server.")));
-	if (!(sample_rate > 0 && sample_rate <= 1))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("sample rate must be above 0 and at most 1")));
-	create_file(path, sample_rate);
-	if (!claim(state, path, sample_rate))
-	{
-		(void) unlink(path);
+	request = requested(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+						PG_GETARG_FLOAT8(1),
+						PG_ARGISNULL(2) ? NULL : PG_GETARG_TEXT_PP(2));
+	serial = RecorderClaim(&request);
+	if (serial == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
 				 errmsg("a recording is under way"),
 				 errhint("End it with pg_bufferpool_trace_stop().")));
-	}
-	handle = register_writer();
-	if (handle == NULL)
+	PG_ENSURE_ERROR_CLEANUP(abandon, UInt32GetDatum(serial));
 	{
-		release(state, "no background worker was free");
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
-				 errmsg("no background worker is free to record"),
-				 errhint("You might need to increase \"%s\".", "max_worker_processes")));
+		wait_for_start(serial, launch_recorder(serial));
 	}
-	PG_ENSURE_ERROR_CLEANUP(abandon, PointerGetDatum(handle));
-	{
-		if (WaitForBackgroundWorkerStartup(handle, &pid) == BGWH_STOPPED)
-			release(state, "the recorder did not start");
-		phase = wait_while(state, RECORDER_STARTING);
-	}
-	PG_END_ENSURE_ERROR_CLEANUP(abandon, PointerGetDatum(handle));
-	if (phase != RECORDER_RECORDING)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the recording did not start"),
-				 errdetail_internal("%s", state->error)));
+	PG_END_ENSURE_ERROR_CLEANUP(abandon, UInt32GetDatum(serial));
 	PG_RETURN_VOID();
 }
 
 /* ---- stop ---- */
 
-/*
- * Where the relation's file is, as recordings name it: tablespace, database,
- * file.  False if it has none, or none that others see.
- */
-static bool
-relation_place(Form_pg_class relation, RelFileLocator *place)
+/* A segment with the names of relations, for the recorder. */
+static dsm_segment *
+share_names(void)
 {
-	if (!RELKIND_HAS_STORAGE(relation->relkind) ||
-		relation->relpersistence == RELPERSISTENCE_TEMP)
-		return false;
-	place->spcOid = OidIsValid(relation->reltablespace) ?
-		relation->reltablespace : MyDatabaseTableSpace;
-	place->dbOid = relation->relisshared ? InvalidOid : MyDatabaseId;
-	place->relNumber = relation->relfilenode;
-	if (!RelFileNumberIsValid(place->relNumber))
-		place->relNumber = RelationMapOidToFilenumber(relation->oid,
-													  relation->relisshared);
-	return RelFileNumberIsValid(place->relNumber);
+	const char *names = RelationNames();
+	Size		size = strlen(names) + 1;
+	dsm_segment *segment = dsm_create(size, 0);
+
+	memcpy(dsm_segment_address(segment), names, size);
+	return segment;
 }
 
-/* The name with the schema, unless that is pg_catalog; in UTF-8. */
-static const char *
-relation_name(Form_pg_class relation)
-{
-	const char *schema = relation->relnamespace == PG_CATALOG_NAMESPACE ?
-		NULL : get_namespace_name(relation->relnamespace);
-	char	   *name = quote_qualified_identifier(schema,
-												  NameStr(relation->relname));
-
-	/* SQL_ASCII is whatever clients took it for */
-	return GetDatabaseEncoding() == PG_SQL_ASCII ? name :
-		pg_server_to_any(name, strlen(name), PG_UTF8);
-}
-
-/*
- * Names of the relations in this database, and of the shared ones, by where
- * their files are: a JSON object.
- *
- * The catalog is read without SQL, whose functions, operators and types would
- * be looked up in the search path of whoever stops the recording and might be
- * somebody else's.  The path matters to conversions of encodings all the same.
- */
-static char *
-relation_names(void)
-{
-	Relation	catalog = table_open(RelationRelationId, AccessShareLock);
-	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0,
-										  NULL);
-	MemoryContext row = AllocSetContextCreate(CurrentMemoryContext,
-											  "name of a relation",
-											  ALLOCSET_SMALL_SIZES);
-	int			nest_level = NewGUCNestLevel();
-	const char *separator = "";
-	StringInfoData names;
-	HeapTuple	tuple;
-
-	RestrictSearchPath();
-	(void) set_config_option("quote_all_identifiers", "off", PGC_USERSET,
-							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	initStringInfo(&names);
-	appendStringInfoChar(&names, '{');
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_class relation = (Form_pg_class) GETSTRUCT(tuple);
-		RelFileLocator place;
-		MemoryContext outside = MemoryContextSwitchTo(row);
-
-		CHECK_FOR_INTERRUPTS();
-		if (relation_place(relation, &place))
-		{
-			appendStringInfo(&names, "%s\"%u/%u/%u\":", separator, place.spcOid,
-							 place.dbOid, place.relNumber);
-			escape_json(&names, relation_name(relation));
-			separator = ",";
-		}
-		MemoryContextSwitchTo(outside);
-		MemoryContextReset(row);
-	}
-	appendStringInfoChar(&names, '}');
-	AtEOXact_GUC(true, nest_level);
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
-	return names.data;
-}
-
-/*
- * Complete the file.  If that fails it is left as it was: the recording is
- * good without names.
- */
 static void
-append_names(const char *path, const char *names)
+wait_for_end(uint32 serial, RecorderOutcome *outcome)
 {
-	BufferRecord record = {0};
-	StringInfoData text;
-	int			file = OpenTransientFile(path, O_WRONLY | O_APPEND | PG_BINARY);
-	off_t		size = file < 0 ? -1 : lseek(file, 0, SEEK_END);
+	while (!RecorderTake(serial, outcome))
+		wait_for_recorder(-1);
+}
 
-	record.kind = RECORD_END;
-	record.block = strlen(names);
-	initStringInfo(&text);
-	appendBinaryStringInfo(&text, &record, sizeof(record));
-	appendStringInfoString(&text, names);
-	if (size >= 0)
-		errno = ENOSPC;			/* unless write says otherwise */
-	if (size < 0 || write(file, text.data, text.len) != text.len)
-	{
+/* Why there is nothing to stop, as far as is known. */
+static void
+complain_of_no_recording(void)
+{
+	Recording	last;
+
+	RecorderShow(&last);
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("no recording is under way"),
+			 last.outcome.error[0] == '\0' ? 0 :
+			 errdetail_internal("The last one has ended: %s.",
+								last.outcome.error)));
+}
+
+/* Tell how complete a recording is that has just ended. */
+static void
+report_outcome(const RecorderOutcome *outcome)
+{
+	if (outcome->dropped > 0)
 		ereport(WARNING,
-				(errcode_for_file_access(),
-				 errmsg("could not write relation names to file \"%s\": %m", path)));
-		if (size >= 0 && ftruncate(file, size) != 0)
-			elog(WARNING, "could not truncate file \"%s\": %m", path);
-	}
-	if (file >= 0)
-		CloseTransientFile(file);
+				(errmsg_plural("%lld event is missing from the recording",
+							   "%lld events are missing from the recording",
+							   (unsigned long) outcome->dropped,
+							   (long long) outcome->dropped),
+				 errdetail("Processes had no room for them in memory."),
+				 errhint("Set \"%s\", which is %d, to a larger value and restart the server.",
+						 "bufferpool.trace_buffers", bufferpool_trace_buffers)));
+	if (outcome->names_left_out)
+		ereport(WARNING,
+				(errmsg("the recording is without the names of relations"),
+				 errdetail("They would have made the file larger than its maximum size.")));
+	if (outcome->error[0] != '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_IO_ERROR),
+				 errmsg("the recording is not complete"),
+				 errdetail_internal("%s", outcome->error)));
 }
 
 Datum
 pg_bufferpool_trace_stop(PG_FUNCTION_ARGS)
 {
-	RecorderState *state = AttachRecorder();
-	bool		recording;
-	int			recorder = INVALID_PROC_NUMBER;
-	char		path[MAXPGPATH];
+	RecorderOutcome outcome;
+	uint32		serial;
 
 	check_privilege();
-	SpinLockAcquire(&state->lock);
-	recording = state->phase == RECORDER_RECORDING;
-	if (recording)
+	serial = RecorderStop();
+	if (serial == 0)
+		complain_of_no_recording();
+	PG_ENSURE_ERROR_CLEANUP(abandon, UInt32GetDatum(serial));
 	{
-		recorder = state->recorder;
-		strlcpy(path, state->path, MAXPGPATH);
-		state->phase = RECORDER_STOPPING;
+		dsm_segment *names = share_names();
+
+		(void) RecorderComplete(serial, RECORDER_STOPPING,
+								dsm_segment_handle(names));
+		wait_for_end(serial, &outcome);
+		dsm_detach(names);
 	}
-	SpinLockRelease(&state->lock);
-	if (!recording)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("no recording is under way"),
-				 state->error[0] == '\0' ? 0 :
-				 errdetail_internal("The last one has ended: %s.", state->error)));
-	BufferPoolStopRecording();
-	SetLatch(&GetPGProcByNumber(recorder)->procLatch);
-	(void) wait_while(state, RECORDER_STOPPING);
-	if (state->error[0] != '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_IO_ERROR),
-				 errmsg("the recording is not complete"),
-				 errdetail_internal("%s", state->error)));
-	append_names(path, relation_names());
+	PG_END_ENSURE_ERROR_CLEANUP(abandon, UInt32GetDatum(serial));
+	report_outcome(&outcome);
 	PG_RETURN_VOID();
 }
 
@@ -432,31 +304,29 @@ Datum
 pg_stat_get_bufferpool_trace(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	RecorderState *shared = AttachRecorder();
-	RecorderState state;
-	bool		recording;
-	Datum		values[8] = {0};
-	bool		nulls[8] = {0};
+	Recording	recording;
+	const RecorderRequest *request = &recording.request;
+	const RecorderOutcome *outcome = &recording.outcome;
+	Datum		values[9] = {0};
+	bool		nulls[9] = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
-	SpinLockAcquire(&shared->lock);
-	state = *shared;
-	SpinLockRelease(&shared->lock);
-	if (state.since == 0)
+	RecorderShow(&recording);
+	if (recording.since == 0)
 		return (Datum) 0;
-	recording = state.phase != RECORDER_IDLE;
-	values[0] = Int32GetDatum(state.pid);
-	nulls[0] = state.pid == 0;
-	values[1] = TimestampTzGetDatum(state.since);
-	values[2] = CStringGetTextDatum(state.path);
-	values[3] = Float8GetDatum(state.sample_rate);
-	values[4] = Int64GetDatum(state.written);
-	values[5] = Int64GetDatum(recording ? BufferPoolRecordsDropped() : state.dropped);
-	values[6] = Int64GetDatum(state.bytes);
-	if (state.error[0] == '\0')
-		nulls[7] = true;
+	values[0] = Int32GetDatum(recording.pid);
+	nulls[0] = recording.pid == 0;
+	values[1] = TimestampTzGetDatum(recording.since);
+	values[2] = CStringGetTextDatum(request->path);
+	values[3] = Float8GetDatum(request->sample_rate);
+	values[4] = Int64GetDatum(recording.written);
+	values[5] = Int64GetDatum(outcome->dropped);
+	values[6] = Int64GetDatum(recording.bytes);
+	values[7] = Int64GetDatum(request->max_size);
+	if (outcome->error[0] == '\0')
+		nulls[8] = true;
 	else
-		values[7] = CStringGetTextDatum(state.error);
+		values[8] = CStringGetTextDatum(outcome->error);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	return (Datum) 0;
 }

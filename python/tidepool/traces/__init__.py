@@ -16,6 +16,7 @@ from tidepool.traces.model import (
     page_number,
     relation_of,
 )
+from tidepool.traces.recorded import Recorded
 from tidepool.traces.write import Written, write_trace
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Format",
     "InMemoryTrace",
     "Kind",
+    "Recorded",
     "RelationInfo",
     "RenumberedTrace",
     "ScanInfo",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tidepool.traces.columns import column, references
 from tidepool.traces.model import Chunk, Flag, Kind, Trace
 from tidepool.traces.pages import PageTable
+from tidepool.traces.recorded import Recorded
 
 MAX_RELATIONS = 1000  # that are listed; opaque page numbers can look like millions
 
@@ -53,7 +54,8 @@ class TraceInfo:
     ``bytes`` what they occupy, ``one_touch`` those of them that are
     referenced once.  Times are microseconds; unless the trace is ``timed``,
     an event counts as one.  ``relations`` are those that
-    are referenced most, at most MAX_RELATIONS of ``relation_count``.
+    are referenced most, at most MAX_RELATIONS of ``relation_count``;
+    ``recorded`` is the trace's.
     """
 
     name: str
@@ -70,6 +72,7 @@ class TraceInfo:
     scans: ScanInfo
     relation_count: int
     relations: tuple[RelationInfo, ...]
+    recorded: Recorded | None
 
     @property
     def one_touch_fraction(self) -> float:
@@ -204,4 +207,5 @@ def trace_info(trace: Trace) -> TraceInfo:
         scans=counts.scans.info(),
         relation_count=relation_count,
         relations=relations,
+        recorded=trace.recorded,
     )

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from tidepool.errors import TraceError
 from tidepool.traces.columns import DTYPES, resize
 from tidepool.traces.model import PAGE_SIZE, Chunk, Trace
+from tidepool.traces.recorded import Recorded
 
 
 class InMemoryTrace(Trace):
@@ -22,10 +23,12 @@ class InMemoryTrace(Trace):
         chunks: Iterable[Chunk],
         relations: Mapping[int, str] | None = None,
         page_size: int = PAGE_SIZE,
+        recorded: Recorded | None = None,
     ) -> None:
         self.name = name
         self.relations = dict(relations or {})
         self.page_size = page_size
+        self.recorded = recorded
         self._chunks = tuple(resize(chunks))
         self.length: int = sum(map(len, self._chunks))
 
@@ -65,4 +68,6 @@ def load(trace: Trace) -> InMemoryTrace:
     """Read a trace into memory: 8 to 43 bytes an event, as it has columns."""
     if isinstance(trace, InMemoryTrace):
         return trace
-    return InMemoryTrace(trace.name, trace.chunks(), trace.relations, trace.page_size)
+    return InMemoryTrace(
+        trace.name, trace.chunks(), trace.relations, trace.page_size, trace.recorded
+    )

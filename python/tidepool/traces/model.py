@@ -16,6 +16,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from tidepool.traces.recorded import Recorded
+
 CHUNK_ROWS = 1 << 20  # rows a chunk usually has; never more
 PAGE_SIZE = 8192  # bytes, unless a trace says otherwise
 
@@ -93,12 +95,14 @@ class Trace(ABC):
     ``name`` is for people.  ``relations`` names the relations that have one,
     by relation number.  ``length`` is the number of events if it is known
     without reading them; ``page_size`` is what a page occupies, in bytes.
+    ``recorded`` is what the server ran that recorded it, if one did.
     """
 
     name: str
     relations: Mapping[int, str] = MappingProxyType({})
     length: int | None = None
     page_size: int = PAGE_SIZE
+    recorded: Recorded | None = None
 
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:

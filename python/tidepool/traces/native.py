@@ -17,6 +17,7 @@ from tidepool.traces.filetrace import FileTrace
 from tidepool.traces.model import CHUNK_ROWS, PAGE_SIZE, Chunk, Kind, Trace
 from tidepool.traces.output import NotHeldError
 from tidepool.traces.parquetfile import open_parquet
+from tidepool.traces.recorded import parse_recorded
 from tidepool.traces.source import Source, shown, told
 
 VERSION = 1
@@ -54,6 +55,8 @@ def write_native(trace: Trace, chunks: Iterator[Chunk], out: IO[bytes]) -> None:
         "tidepool.page_size": str(trace.page_size),
         "tidepool.relations": json.dumps({str(k): v for k, v in trace.relations.items()}),
     }
+    if trace.recorded is not None:
+        metadata["tidepool.recorded"] = trace.recorded.to_json()
     with pq.ParquetWriter(
         out,
         SCHEMA.with_metadata(metadata),
@@ -146,6 +149,8 @@ class NativeTrace(FileTrace):
             self.page_size = int(metadata.get(b"tidepool.page_size", PAGE_SIZE))
             names = json.loads(metadata.get(b"tidepool.relations", b"{}"))
             self.relations = {int(relation): str(name) for relation, name in names.items()}
+            if (recorded := metadata.get(b"tidepool.recorded")) is not None:
+                self.recorded = parse_recorded(recorded)
         except (ValueError, TypeError, AttributeError):
             raise TraceError(f"{self.path}: damaged metadata") from None
         if self.page_size <= 0:

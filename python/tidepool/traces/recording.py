@@ -5,8 +5,8 @@ The file is described in docs/trace-format.md.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 import numpy as np
@@ -15,18 +15,20 @@ from numpy.typing import NDArray
 from tidepool.errors import TraceError
 from tidepool.traces.filetrace import FileTrace
 from tidepool.traces.model import CHUNK_ROWS, Chunk, Kind
+from tidepool.traces.recorded import Recorded, parse_object, parse_recorded
 from tidepool.traces.source import Source, told
 
 MAGIC = b"TPRECORD"
-VERSION = 1
+VERSION = 2
 
 HEADER = np.dtype(
     [
         ("magic", "S8"),
         ("version", "<u4"),
-        ("page_size", "<u4"),
+        ("text_size", "<u4"),  # of the description that follows, padded to whole records
         ("origin", "<u8"),  # of the records' times
-        ("sample_rate", "<f8"),
+        ("page_size", "<u4"),
+        ("reserved", "<u4"),
     ]
 )
 RECORD = np.dtype(
@@ -35,7 +37,7 @@ RECORD = np.dtype(
         ("tablespace", "<u4"),
         ("database", "<u4"),
         ("file", "<u4"),
-        ("block", "<u4"),  # of the end, bytes of names that follow
+        ("block", "<u4"),  # of the end, bytes of the text that follows
         ("process", "<u4"),  # as algorithms are told
         ("flags", "<u2"),
         ("fork", "u1"),
@@ -60,6 +62,7 @@ class RecordingTrace(FileTrace):
     """
 
     format = "recording"
+    recorded: Recorded
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -115,10 +118,9 @@ class RecordingTrace(FileTrace):
     # ---- the file ----
 
     def _records(self) -> Iterator[Records]:
-        """Yield the records, and take note of the header and of the names."""
-        position = HEADER.itemsize
+        """Yield the records, and take note of what is before and behind them."""
         with self.source.open() as stream:
-            self._read_header(stream)
+            position = self._read_header(stream)
             while data := stream.read(CHUNK_ROWS * RECORD.itemsize):
                 records = np.frombuffer(data, RECORD, len(data) // RECORD.itemsize)
                 ends = np.flatnonzero(records["kind"] == END)
@@ -128,11 +130,12 @@ class RecordingTrace(FileTrace):
                     yield records[:n]
                 if len(ends):
                     rest = data[(n + 1) * RECORD.itemsize :] + stream.read()
-                    self._read_names(rest, int(records["block"][n]))
+                    self._read_end(rest, int(records["block"][n]))
                     return
                 position += len(data)
 
-    def _read_header(self, stream: BinaryIO) -> None:
+    def _read_header(self, stream: BinaryIO) -> int:
+        """Read what is before the records; return its size."""
         data = stream.read(HEADER.itemsize)
         if len(data) < HEADER.itemsize:
             raise TraceError(f"{self.path}: the file ends within its header")
@@ -146,8 +149,18 @@ class RecordingTrace(FileTrace):
             )
         self.page_size = int(header["page_size"])
         self._origin = header["origin"]
+        text_size = int(header["text_size"])
+        padded = -(-text_size // RECORD.itemsize) * RECORD.itemsize
+        text = stream.read(padded)
+        if len(text) < padded:
+            raise TraceError(f"{self.path}: the file ends within its header")
+        try:
+            self.recorded = parse_recorded(text[:text_size])
+        except ValueError:
+            raise TraceError(f"{self.path}: damaged header") from None
         if self.page_size == 0:
             raise TraceError(f"{self.path}: damaged header")
+        return HEADER.itemsize + padded
 
     def _check(self, records: Records, position: int) -> None:
         wrong = ~np.isin(records["kind"], KINDS) | (records["fork"] > 3)
@@ -155,14 +168,18 @@ class RecordingTrace(FileTrace):
             at = position + int(wrong.argmax()) * RECORD.itemsize
             raise TraceError(f"{self.path}: byte {at}: not a record")
 
-    def _read_names(self, data: bytes, size: int) -> None:
+    def _read_end(self, data: bytes, size: int) -> None:
         if len(data) < size:
-            raise TraceError(f"{self.path}: the file ends within the names of relations")
+            return  # cut short
         try:
-            names = json.loads(data[:size])
-            self._names = {str(place): str(name) for place, name in names.items()}
-        except (ValueError, AttributeError, RecursionError):
-            raise TraceError(f"{self.path}: damaged names of relations") from None
+            end = parse_object(data[:size])
+            self._names = {str(place): str(name) for place, name in end["relations"].items()}
+            dropped, error = end["dropped"], end["error"]
+            if not isinstance(dropped, int) or dropped < 0 or not isinstance(error, str | None):
+                raise ValueError
+        except (ValueError, KeyError, AttributeError):
+            raise TraceError(f"{self.path}: damaged end of the recording") from None
+        self.recorded = replace(self.recorded, dropped=dropped, error=error)
 
 
 def _places(records: Records) -> NDArray[np.uint64]:

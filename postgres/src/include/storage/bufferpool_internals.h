@@ -29,6 +29,9 @@ extern PGDLLIMPORT int bufferpool_batch_threshold;
 #define BUFFERPOOL_CLOCK "clock"	/* the name of stock replacement */
 #define BUFFERPOOL_PARAMETERS_SIZE 256
 
+/* Each server start decides alike: what was simulated is what runs. */
+#define BUFFERPOOL_SEED 1
+
 /* ---- statistics ---- */
 
 /*

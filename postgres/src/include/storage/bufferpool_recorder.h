@@ -96,6 +96,7 @@ extern uint64 BufferPoolRecorderTime(void);
 extern void BufferPoolStartRecording(uint64 threshold, int recorder);
 extern void BufferPoolStopRecording(void);
 extern uint64 BufferPoolRecordsDropped(void);
+extern const char *BufferPoolParameters(void);
 
 /*
  * This process, while there is a recording, has given up its pin on this

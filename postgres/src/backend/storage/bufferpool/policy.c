@@ -16,9 +16,6 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
-/* Each server start decides alike: what was simulated is what runs. */
-#define SEED 1
-
 typedef struct PolicyRoutine
 {
 	BufferPoolRoutine routine;
@@ -71,7 +68,7 @@ static tp_pool
 begin(const PolicyRoutine *made, void *memory, int nbuffers)
 {
 	tp_pool		view = tp_block_init(made->policy, made->params, nbuffers,
-									 nbuffers, SEED, memory);
+									 nbuffers, BUFFERPOOL_SEED, memory);
 
 	for (int buf_id = 0; buf_id < nbuffers; buf_id++)
 		tp_claim(&view, buf_id);
@@ -101,7 +98,7 @@ static void
 policy_begin_process(BufferPool *pool, int process)
 {
 	if (pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE)
-		tp_chooser_init(view_of(pool), SEED, process);
+		tp_chooser_init(view_of(pool), BUFFERPOOL_SEED, process);
 }
 
 static void

@@ -358,3 +358,13 @@ BufferPoolRecordsDropped(void)
 {
 	return dropped_ever() - shared->dropped_before;
 }
+
+/*
+ * The parameters that the algorithm runs with, as NAME=VALUE,...; those that
+ * are not named have their default.
+ */
+const char *
+BufferPoolParameters(void)
+{
+	return "";
+}

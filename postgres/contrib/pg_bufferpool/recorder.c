@@ -1,0 +1,527 @@
+/*-------------------------------------------------------------------------
+ *
+ * recorder.c
+ *	  The background worker that makes and writes a recording.
+ *
+ * It takes the events out of all processes' rings, merges them in the order
+ * of time, and appends them to a file; the format is in docs/trace-format.md.
+ * An event is stamped just before it can be seen in its ring, so that of each
+ * process at most one that is older than the moment at which a round begins
+ * may be missed by that round.  It is written in the next one, and readers
+ * count its time as that of the event before it.
+ *
+ * The file is opened once, by the recorder, as a new one; whatever happens to
+ * its name later, nothing else is written to or removed.
+ *
+ * An error of writing ends the recording, and nothing else: it is in the log
+ * and in pg_stat_bufferpool_trace, and the file is cut after its last whole
+ * record.
+ *
+ * contrib/pg_bufferpool/recorder.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "lib/binaryheap.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "recorder.h"
+#include "storage/bufferpool_internals.h"
+#include "storage/fd.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "utils/backend_status.h"
+#include "utils/guc.h"
+#include "utils/json.h"
+#include "utils/wait_event.h"
+
+#define ROUND_MILLISECONDS 10
+#define OUTPUT_RECORDS 4096
+
+/* Of the maximum size, kept for the end of the file without names. */
+#define END_SIZE (16 * 1024)
+
+static uint32 serial;			/* of the recording */
+static RecorderRequest request;
+static RecorderOutcome outcome;
+
+/* The file, and what is on its way to it. */
+static int	file = -1;
+static int64 file_size;
+static bool file_full;			/* no further record may be written */
+static BufferRecord output[OUTPUT_RECORDS];
+static int	outputs;
+
+/* The round under way: per ring the next event, and the end of those seen. */
+static uint64 *next;
+static uint64 *end;
+static binaryheap * heap;
+
+static uint64 origin;			/* nothing older is written */
+
+/* ---- how it ends ---- */
+
+/* The first error counts. */
+static void
+note_error(int error_number, const char *error)
+{
+	if (outcome.error[0] != '\0')
+		return;
+	outcome.error_number = error_number;
+	strlcpy(outcome.error, error, RECORDER_ERROR_SIZE);
+}
+
+/* Something could not be done to the file: errno says why. */
+static void
+note_file_error(const char *what)
+{
+	int			error_number = errno;
+
+	note_error(error_number, psprintf("could not %s file \"%s\": %s", what,
+									  request.path, strerror(error_number)));
+}
+
+/* The recording is over, and another one can begin. */
+static void
+end_recording(void)
+{
+	outcome.dropped = BufferPoolRecordsDropped();
+	RecorderEnd(serial, &outcome);
+}
+
+/*
+ * Remove the file, if it is still what its name stands for.
+ */
+static void
+remove_file(void)
+{
+	struct stat mine;
+	struct stat named;
+
+	if (file >= 0 && fstat(file, &mine) == 0 &&
+		lstat(request.path, &named) == 0 &&
+		mine.st_dev == named.st_dev && mine.st_ino == named.st_ino)
+		(void) unlink(request.path);
+}
+
+/* The recording does not begin. */
+static void
+refuse(void)
+{
+	remove_file();
+	end_recording();
+	proc_exit(0);
+}
+
+static void
+end_at_exit(int code, Datum arg)
+{
+	RecorderPhase phase = RecorderPhaseOf(serial);
+
+	if (phase == RECORDER_OPENING || phase == RECORDER_ABANDONED)
+		remove_file();
+	note_error(0, "the recorder has failed");
+	end_recording();
+}
+
+/* ---- the file ---- */
+
+/* Returns false, with errno set, if not all of it could be written. */
+static bool
+append(const void *data, Size size)
+{
+	static uint32 wait_event = 0;
+	const char *rest = data;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("BufferPoolRecorderWrite");
+	while (size > 0)
+	{
+		ssize_t		n;
+
+		pgstat_report_wait_start(wait_event);
+		n = write(file, rest, size);
+		pgstat_report_wait_end();
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = ENOSPC;
+		if (n <= 0)
+			return false;
+		rest += n;
+		size -= n;
+	}
+	return true;
+}
+
+/* Cut off what append has left of its data. */
+static void
+cut(void)
+{
+	/* harmless if it fails: readers pass over part of a record at the end */
+	if (ftruncate(file, file_size) != 0)
+		elog(LOG, "could not truncate file \"%s\": %m", request.path);
+}
+
+/*
+ * What the server runs, as a JSON object: what a replay needs to know.
+ */
+static char *
+describe_server(void)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoString(&text, "{\"server_version\":");
+	escape_json(&text, PG_VERSION);
+	appendStringInfoString(&text, ",\"algorithm\":");
+	escape_json(&text, DefaultBufferPool.shared->algorithm);
+	appendStringInfoString(&text, ",\"parameters\":");
+	escape_json(&text, BufferPoolParameters());
+	appendStringInfo(&text, ",\"seed\":%d,\"buffers\":%d", BUFFERPOOL_SEED,
+					 NBuffers);
+	appendStringInfo(&text, ",\"batch_size\":%d,\"batch_threshold\":%d",
+					 bufferpool_batch_size, bufferpool_batch_threshold);
+	appendStringInfo(&text, ",\"sample_rate\":%.17g}", request.sample_rate);
+	return text.data;
+}
+
+/* Make the file, and write what is at its beginning. */
+static void
+open_file(void)
+{
+	const char *text = describe_server();
+	RecordingHeader header = {0};
+	StringInfoData data;
+
+	file = OpenTransientFile(request.path,
+							 O_WRONLY | O_APPEND | O_CREAT | O_EXCL | PG_BINARY);
+	if (file < 0)
+	{
+		note_file_error("create");
+		refuse();
+	}
+	memcpy(header.magic, RECORDING_MAGIC, sizeof(header.magic));
+	header.version = RECORDING_VERSION;
+	header.text_size = strlen(text);
+	header.origin = origin = BufferPoolRecorderTime();
+	header.page_size = BLCKSZ;
+	initStringInfo(&data);
+	appendBinaryStringInfo(&data, &header, sizeof(header));
+	appendStringInfoString(&data, text);
+	while (data.len % sizeof(BufferRecord) != 0)
+		appendStringInfoChar(&data, '\0');
+	if (!append(data.data, data.len))
+	{
+		note_file_error("write to");
+		refuse();
+	}
+	file_size = data.len;
+}
+
+/* Unless it was asked for, the maximum size is half of what is free now. */
+static void
+decide_size(void)
+{
+	struct statvfs system;
+
+	if (request.max_size != 0)
+		return;
+	if (fstatvfs(file, &system) != 0)
+	{
+		note_file_error("get free space for");
+		refuse();
+	}
+	request.max_size = (int64) system.f_bavail * system.f_frsize / 2;
+	if (request.max_size < RECORDING_MIN_SIZE)
+	{
+		errno = ENOSPC;
+		note_file_error("get free space for");
+		refuse();
+	}
+}
+
+static void
+flush_output(void)
+{
+	int64		room = (request.max_size - END_SIZE - file_size) /
+		(int64) sizeof(BufferRecord);
+	Size		size;
+
+	if (outputs > room)
+	{
+		outputs = Max(room, 0);
+		file_full = true;
+	}
+	size = outputs * sizeof(BufferRecord);
+	if (!append(output, size))
+	{
+		note_file_error("write to");
+		cut();
+		file_full = true;
+	}
+	else
+	{
+		file_size += size;
+		RecorderWrote(serial, outputs, size);
+	}
+	outputs = 0;
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* The names of relations that the stopping session has supplied, or none. */
+static const char *
+supplied_names(void)
+{
+	dsm_handle	handle = RecorderNames(serial);
+	dsm_segment *segment = handle == DSM_HANDLE_INVALID ? NULL :
+		dsm_attach(handle);
+
+	/* if that session has given up the segment may be gone */
+	return segment == NULL ? "{}" : dsm_segment_address(segment);
+}
+
+/* The record that no record follows, and a JSON object. */
+static void
+make_end(StringInfo data, const char *names)
+{
+	BufferRecord record = {0};
+
+	initStringInfo(data);
+	appendBinaryStringInfo(data, &record, sizeof(record));
+	appendStringInfo(data, "{\"dropped\":" UINT64_FORMAT ",\"error\":",
+					 BufferPoolRecordsDropped());
+	if (outcome.error[0] == '\0')
+		appendStringInfoString(data, "null");
+	else
+		escape_json(data, outcome.error);
+	appendStringInfo(data, ",\"relations\":%s}", names);
+	record.kind = RECORD_END;
+	record.time = BufferPoolRecorderTime();
+	record.block = data->len - sizeof(record);
+	memcpy(data->data, &record, sizeof(record));
+}
+
+/*
+ * Write the end of the file, with the names of relations if they fit.  If that
+ * fails the file is good without.
+ */
+static void
+write_end(void)
+{
+	StringInfoData data;
+
+	make_end(&data, supplied_names());
+	if (file_size + data.len > request.max_size)
+	{
+		outcome.names_left_out = true;
+		make_end(&data, "{}");
+	}
+	if (append(data.data, data.len))
+	{
+		file_size += data.len;
+		RecorderWrote(serial, 0, data.len);
+		return;
+	}
+	note_file_error("write to");
+	cut();
+}
+
+/* ---- a round ---- */
+
+static const BufferRecord *
+next_event(int ring)
+{
+	const BufferRings *all = &BufferPoolRings;
+
+	return &all->records[(Size) ring * all->capacity +
+						 (next[ring] & (all->capacity - 1))];
+}
+
+/* The ring whose next event is the oldest comes first. */
+static int
+compare_rings(Datum a, Datum b, void *arg)
+{
+	uint64		time_a = next_event(DatumGetInt32(a))->time;
+	uint64		time_b = next_event(DatumGetInt32(b))->time;
+
+	return time_a < time_b ? 1 : time_a > time_b ? -1 : 0;
+}
+
+static bool
+has_event(int ring, uint64 until)
+{
+	return next[ring] < end[ring] && next_event(ring)->time <= until;
+}
+
+/* The first ring's next event goes out. */
+static void
+take_event(uint64 until)
+{
+	int			ring = DatumGetInt32(binaryheap_first(heap));
+	const BufferRecord *event = next_event(ring);
+
+	if (event->time >= origin)
+		output[outputs++] = *event;
+	next[ring]++;
+	if (has_event(ring, until))
+		binaryheap_replace_first(heap, Int32GetDatum(ring));
+	else
+		(void) binaryheap_remove_first(heap);
+}
+
+/* Processes may use the room of events that have been copied. */
+static void
+release_taken(void)
+{
+	pg_memory_barrier();		/* copied, then released */
+	for (int i = 0; i < BufferPoolRings.count; i++)
+		pg_atomic_write_u64(&BufferPoolRings.rings[i].tail, next[i]);
+}
+
+/*
+ * Write what is in the rings and not younger than until, in order of time.
+ */
+static void
+write_round(uint64 until)
+{
+	binaryheap_reset(heap);
+	for (int i = 0; i < BufferPoolRings.count; i++)
+	{
+		BufferRing *ring = &BufferPoolRings.rings[i];
+
+		next[i] = pg_atomic_read_u64(&ring->tail);
+		end[i] = pg_atomic_read_u64(&ring->head);
+	}
+	pg_read_barrier();			/* heads, then events */
+	for (int i = 0; i < BufferPoolRings.count; i++)
+		if (has_event(i, until))
+			binaryheap_add_unordered(heap, Int32GetDatum(i));
+	binaryheap_build(heap);
+	while (!binaryheap_empty(heap) && !file_full)
+	{
+		take_event(until);
+		if (outputs == OUTPUT_RECORDS)
+		{
+			release_taken();
+			flush_output();
+		}
+	}
+	release_taken();
+	flush_output();
+}
+
+/* ---- the worker ---- */
+
+static void
+wait_for_latch(long milliseconds)
+{
+	static uint32 wait_event = 0;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("BufferPoolRecorderMain");
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 milliseconds, wait_event);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* For pg_stat_activity. */
+static void
+report_activity(void)
+{
+	SetConfigOption("application_name", "pg_bufferpool", PGC_USERSET,
+					PGC_S_OVERRIDE);
+	pgstat_report_activity(STATE_RUNNING,
+						   psprintf("recording buffer references in file \"%s\"",
+									request.path));
+}
+
+static void
+begin_recording(void)
+{
+	int			count = BufferPoolRings.count;
+
+	next = palloc_array(uint64, count);
+	end = palloc_array(uint64, count);
+	heap = binaryheap_allocate(count, compare_rings, NULL);
+	open_file();
+	decide_size();
+	BufferPoolStartRecording(request.sample_rate >= 1 ? PG_UINT64_MAX :
+							 (uint64) ldexp(request.sample_rate, 64),
+							 MyProcNumber);
+	if (!RecorderBegin(serial, &request, file_size))
+	{
+		note_error(0, "the start was canceled");
+		refuse();
+	}
+}
+
+/* Write events until somebody ends the recording, or it has to end. */
+static void
+record(void)
+{
+	while (RecorderPhaseOf(serial) == RECORDER_RECORDING &&
+		   !ShutdownRequestPending && !file_full)
+	{
+		write_round(BufferPoolRecorderTime());
+		if (!file_full)
+			wait_for_latch(ROUND_MILLISECONDS);
+	}
+	/* one that nobody has stopped ends by itself, and gets no names */
+	(void) RecorderComplete(serial, RECORDER_RECORDING, DSM_HANDLE_INVALID);
+	if (RecorderPhaseOf(serial) == RECORDER_ABANDONED)
+	{
+		note_error(0, "the start was canceled");
+		refuse();
+	}
+	write_round(PG_UINT64_MAX);
+}
+
+/* Nothing is recorded any more: complete the file. */
+static void
+finish(void)
+{
+	if (file_full)
+		note_error(0, psprintf("file \"%s\" has reached its maximum size of "
+							   INT64_FORMAT " bytes",
+							   request.path, request.max_size));
+	while (RecorderPhaseOf(serial) == RECORDER_STOPPING &&
+		   !ShutdownRequestPending)
+		wait_for_latch(ROUND_MILLISECONDS);
+	if (ShutdownRequestPending)
+		note_error(0, "the recorder was terminated");
+	write_end();
+	if (outcome.error[0] != '\0')
+		ereport(LOG,
+				(errmsg("recording of buffer references has ended: %s",
+						outcome.error)));
+	end_recording();
+}
+
+void
+pg_bufferpool_recorder_main(Datum main_arg)
+{
+	serial = DatumGetUInt32(main_arg);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	pqsignal(SIGINT, SIG_IGN);	/* there is no query to cancel */
+	before_shmem_exit(end_at_exit, 0);
+	BackgroundWorkerUnblockSignals();
+	if (!RecorderAttach(serial, &request))
+		proc_exit(0);			/* whoever asked has given up */
+	/* to no database: to be seen in pg_stat_activity, no more */
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+	report_activity();
+	begin_recording();
+	record();
+	finish();
+	proc_exit(0);
+}

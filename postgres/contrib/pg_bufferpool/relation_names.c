@@ -1,0 +1,111 @@
+/*-------------------------------------------------------------------------
+ *
+ * relation_names.c
+ *	  The names of relations, for a recording, which knows files.
+ *
+ * contrib/pg_bufferpool/relation_names.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_namespace_d.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "recorder.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/json.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/relmapper.h"
+#include "utils/ruleutils.h"
+
+/*
+ * Where the relation's file is, as recordings name it: tablespace, database,
+ * file.  False if it has none, or none that others see.
+ */
+static bool
+relation_place(Form_pg_class relation, RelFileLocator *place)
+{
+	if (!RELKIND_HAS_STORAGE(relation->relkind) ||
+		relation->relpersistence == RELPERSISTENCE_TEMP)
+		return false;
+	place->spcOid = OidIsValid(relation->reltablespace) ?
+		relation->reltablespace : MyDatabaseTableSpace;
+	place->dbOid = relation->relisshared ? InvalidOid : MyDatabaseId;
+	place->relNumber = relation->relfilenode;
+	if (!RelFileNumberIsValid(place->relNumber))
+		place->relNumber = RelationMapOidToFilenumber(relation->oid,
+													  relation->relisshared);
+	return RelFileNumberIsValid(place->relNumber);
+}
+
+/* The name with the schema, unless that is pg_catalog; in UTF-8. */
+static const char *
+relation_name(Form_pg_class relation)
+{
+	const char *schema = relation->relnamespace == PG_CATALOG_NAMESPACE ?
+		NULL : get_namespace_name(relation->relnamespace);
+	char	   *name = quote_qualified_identifier(schema,
+												  NameStr(relation->relname));
+
+	/* SQL_ASCII is whatever clients took it for */
+	return GetDatabaseEncoding() == PG_SQL_ASCII ? name :
+		pg_server_to_any(name, strlen(name), PG_UTF8);
+}
+
+/*
+ * Names of the relations in this database, and of the shared ones, by where
+ * their files are: a JSON object.
+ *
+ * The catalog is read without SQL, whose functions, operators and types would
+ * be looked up in the search path of whoever stops the recording and might be
+ * somebody else's.  The path matters to conversions of encodings all the same.
+ */
+char *
+RelationNames(void)
+{
+	Relation	catalog = table_open(RelationRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL, 0,
+										  NULL);
+	MemoryContext row = AllocSetContextCreate(CurrentMemoryContext,
+											  "name of a relation",
+											  ALLOCSET_SMALL_SIZES);
+	int			nest_level = NewGUCNestLevel();
+	const char *separator = "";
+	StringInfoData names;
+	HeapTuple	tuple;
+
+	RestrictSearchPath();
+	(void) set_config_option("quote_all_identifiers", "off", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	initStringInfo(&names);
+	appendStringInfoChar(&names, '{');
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_class relation = (Form_pg_class) GETSTRUCT(tuple);
+		RelFileLocator place;
+		MemoryContext outside = MemoryContextSwitchTo(row);
+
+		CHECK_FOR_INTERRUPTS();
+		if (relation_place(relation, &place))
+		{
+			appendStringInfo(&names, "%s\"%u/%u/%u\":", separator, place.spcOid,
+							 place.dbOid, place.relNumber);
+			escape_json(&names, relation_name(relation));
+			separator = ",";
+		}
+		MemoryContextSwitchTo(outside);
+		MemoryContextReset(row);
+	}
+	appendStringInfoChar(&names, '}');
+	AtEOXact_GUC(true, nest_level);
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return names.data;
+}

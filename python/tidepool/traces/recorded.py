@@ -1,0 +1,122 @@
+"""What a server ran while it recorded a trace, and how complete the recording is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+# what a server with this algorithm for all of its buffers does in fact: keep never
+# evicts, so that the clock chooses
+REPLAYED_AS = {"keep": "clock"}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What the server ran, and what is missing from its recording.
+
+    Attributes:
+        server_version: PostgreSQL's.
+        algorithm: the replacement algorithm.
+        parameters: its parameters that are not defaults, as in k=3,m=2.
+        seed: of its randomness.
+        buffers: in the pool.
+        batch_size: hits that a process queued at most; 1: none.
+        batch_threshold: hits from which on it committed them.
+        sample_rate: share of the pages whose references were recorded.
+        dropped: events missing for want of room in memory; None: not known,
+            since the recording was cut short.
+        error: why the recording ended, if it was not stopped.
+    """
+
+    server_version: str
+    algorithm: str
+    parameters: str
+    seed: int
+    buffers: int
+    batch_size: int
+    batch_threshold: int
+    sample_rate: float
+    dropped: int | None = None
+    error: str | None = None
+
+    @property
+    def policy(self) -> str:
+        """The policy to replay it with, as ``parse_policy`` takes it."""
+        name = REPLAYED_AS.get(self.algorithm, self.algorithm)
+        return f"{name}:{self.parameters}" if self.parameters else name
+
+    @property
+    def frames(self) -> int:
+        """The frames to replay it in: of a sample, as many fewer."""
+        return max(1, round(self.buffers * self.sample_rate))
+
+    @property
+    def batch(self) -> int:
+        """The queue to replay it with: a sample does not show when queues were full."""
+        return min(self.batch_threshold, self.batch_size) if self.sample_rate == 1 else 1
+
+    def flaws(self) -> Iterator[str]:
+        """Yield what the recording lacks, for people."""
+        if self.sample_rate < 1:
+            yield f"a sample of {100 * self.sample_rate:.3g}% of the pages"
+        if self.dropped is None:
+            yield "the recording was cut short"
+        elif self.dropped > 0:
+            events = "event is" if self.dropped == 1 else "events are"
+            yield (
+                f"{self.dropped:,} {events} missing from the recording:"
+                " raise bufferpool.trace_buffers"
+            )
+        if self.error:
+            yield f"the recording ended early: {self.error}"
+
+    def to_json(self) -> str:
+        """Return it as text, from which ``parse_recorded`` makes it again."""
+        return json.dumps(asdict(self))
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (float, int),
+    "int | None": (int, type(None)),
+    "str | None": (str, type(None)),
+}
+
+
+def parse_recorded(text: bytes | str) -> Recorded:
+    """Return what a JSON object says; members that are not known are ignored.
+
+    Raises ValueError if it is none, or lacks something.
+    """
+    members = parse_object(text)
+    found = {field.name: members[field.name] for field in fields(Recorded) if field.name in members}
+    for field in fields(Recorded):
+        value = found.get(field.name)
+        if field.name in found and (
+            isinstance(value, bool) or not isinstance(value, _TYPES[str(field.type)])
+        ):
+            raise ValueError(f"{field.name} is {value!r}")
+    try:
+        recorded = Recorded(**found)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    sizes = (recorded.buffers, recorded.batch_size, recorded.batch_threshold)
+    if min(sizes) < 1 or recorded.seed < 0 or not 0 < recorded.sample_rate <= 1:
+        raise ValueError("out of range")
+    return recorded
+
+
+def parse_object(text: bytes | str) -> dict[str, Any]:
+    """Return a JSON object; raise ValueError if it is none."""
+    if isinstance(text, bytes):
+        text = text.decode(errors="replace")  # names in a SQL_ASCII database are any bytes
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
