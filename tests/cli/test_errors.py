@@ -84,8 +84,6 @@ def test_values(call: Call, folder: Path, options: list[object], message: str) -
     "args",
     [
         ["simulate"],
-        ["simulate", "x.csv"],
-        ["simulate", "x.csv", *LRU],
         ["simulate", "x.csv", *LRU, *TEN, "--format", "xml"],
         ["simulate", "x.csv", *LRU, *TEN, "--workers", "0"],
         ["simulate", "x.csv", *LRU, *TEN, "--workers", "2", "--scheduler", "tcp://localhost:1"],

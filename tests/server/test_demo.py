@@ -77,8 +77,9 @@ def test_table_and_pictures(scratch: Path, tmp_path: Path) -> None:
     assert to_clock == pytest.approx(100 * (rows["lirs"][0] / reads - 1), abs=0.06)
     assert abs(simulated - live) < 2
     assert live < optimum
-    frames = int(re.findall(r"--frames (\d+)", out)[0])
-    work = (open_trace(directory / "recorded.parquet"), [Cell(parse_policy("lirs"), frames)])
+    recorded = open_trace(directory / "recorded.parquet")
+    assert recorded.recorded is not None
+    work = (recorded, [Cell(parse_policy("lirs"), recorded.recorded.frames)])
     assert foretold == round(100 * simulate([work], Options(batch=32))[0].hit_ratio, 2)
     for name in ("blocks-read.png", "curves.png"):
         assert name in out

@@ -31,6 +31,7 @@ class Watched(Trace):
         self.relations = trace.relations
         self.length = trace.length
         self.page_size = trace.page_size
+        self.recorded = trace.recorded
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the events."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+import click
+
 from tidepool.cli.bar import Watched, bar
 from tidepool.cli.options import GivenSize, Reading
 from tidepool.errors import TraceError
@@ -98,8 +100,16 @@ def _loaded(trace: Trace) -> Trace:
     return loaded
 
 
+def warn_of_flaws(path: str, trace: Trace) -> None:
+    """Say in a line on standard error what a server's recording lacks."""
+    flaws = list(trace.recorded.flaws()) if trace.recorded is not None else []
+    if flaws:
+        click.echo(f"tidepool: warning: {path}: {'; '.join(flaws)}", err=True)
+
+
 def _open(path: str, reading: Reading) -> Trace:
     trace = open_trace(path, reading.format, reading.columns)
+    warn_of_flaws(path, trace)
     for chunk in trace.chunks():
         if references(chunk):
             return trace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -37,9 +37,10 @@ from tidepool.cli.options import (
 from tidepool.cli.running import Grid, run
 from tidepool.cli.runs import Printer, Run, in_order, picture
 from tidepool.cli.ssd import SsdOptions, ssd_options
-from tidepool.errors import TidepoolError
-from tidepool.policies import PolicySpec
-from tidepool.simulation import Cell, Options, Sampling, Ssd
+from tidepool.errors import PolicyError, TidepoolError
+from tidepool.policies import PolicySpec, parse_policy
+from tidepool.simulation import Cell, Options, Sampling, Size, Ssd
+from tidepool.traces import Recorded, Trace
 
 
 @click.command()
@@ -49,26 +50,24 @@ from tidepool.simulation import Cell, Options, Sampling, Ssd
     "policies",
     type=POLICIES,
     multiple=True,
-    required=True,
     metavar="NAME[:k=v,…]",
-    help=policy_help,
+    help=f"{policy_help}  [default: the recording server's]",
 )
 @click.option(
     "--frames",
     type=SIZE,
     multiple=True,
-    required=True,
     metavar="N|P%|SIZE",
-    help=frames_help,
+    help=f"{frames_help}  [default: the recording server's]",
 )
 @click.option(
     "--seed",
     "seeds",
     type=NUMBER,
     multiple=True,
-    default=(0,),
     metavar="N",
-    help="Seed of randomized policies and of the sample. Repeatable.  [default: 0]",
+    help="Seed of randomized policies and of the sample. Repeatable."
+    "  [default: the recording server's, or 0]",
 )
 @warmup_option
 @click.option(
@@ -88,9 +87,9 @@ from tidepool.simulation import Cell, Options, Sampling, Ssd
 @click.option(
     "--batch",
     type=NUMBER,
-    default=1,
     metavar="N",
-    help="Backends queue N hits before they tell the policy, as a server's do.",
+    help="Backends queue N hits before they tell the policy, as a server's do."
+    "  [default: as the recording server's did, or 1]",
 )
 @sample_option
 @click.option(
@@ -115,7 +114,7 @@ def simulate(
     interval: int | None,
     per_relation: bool,
     correlation_window: int,
-    batch: int,
+    batch: int | None,
     sample: float | None,
     resizes: tuple[Resize, ...],
     ssd: SsdOptions,
@@ -128,10 +127,12 @@ def simulate(
 
     Every trace is replayed under every policy with every number of frames.
     Seeds matter to randomized policies and to samples; other replays are
-    made once, with the first.
+    made once, with the first.  A server's recording is replayed with what
+    the server ran, unless options say otherwise.
 
     \b
     Examples:
+      tidepool simulate monday.rec
       tidepool simulate orders.trace --policy lru --policy arc --frames 10%
       tidepool simulate *.parquet --policy all --frames 64MB --format json
       tidepool simulate orders.trace --policy clock --frames 5% \\
@@ -139,19 +140,20 @@ def simulate(
       tidepool simulate orders.trace --policy clock --frames 5% \\
           --ssd-policy tac --ssd-policy lru --ssd-policy none --ssd-frames 20%
     """
-    specs = flat(policies)
-    seeds = tuple(dict.fromkeys(seeds))
-    _check(specs, sample, resizes, interval, per_relation, output)
+    asked = _Replays(flat(policies), frames, tuple(dict.fromkeys(seeds)), batch)
+    _check(asked.specs, sample, resizes, interval, per_relation, output)
     _check_ssd(ssd, sample, resizes)
-    _check_batch(batch, sample)
+    _check_batch(batch or 1, sample)
 
     def grids(input: Input) -> Iterator[Grid]:
-        sizes = list(dict.fromkeys(input.frames(size) for size in frames))
+        replays = asked.of(input.trace, sample is not None)
+        specs, seeds = replays.specs, replays.seeds
+        sizes = list(dict.fromkeys(input.frames(size) for size in replays.frames))
         options = Options(
             warmup=warmup.resolve(input.references),
             interval=interval or 0,
             correlation_window=correlation_window,
-            batch=batch,
+            batch=1 if replays.batch is None else replays.batch,
             per_relation=per_relation,
             resize=tuple((r.reference, input.frames(r.size)) for r in resizes),
         )
@@ -167,6 +169,8 @@ def simulate(
     runs: list[Run] = []
     with backend(running) as where:
         opened = open_traces(traces, reading)
+        for trace in opened:
+            asked.of(trace, sample is not None)  # raises what would be raised later
         each = inputs(opened, keep=where.executor is None)
         done = run((grid for input in each for grid in grids(input)), where)
         for input, of_trace in groupby(done, key=lambda pair: pair[0].input):
@@ -182,6 +186,46 @@ def simulate(
         from tidepool.plots import save
 
         save(picture(runs), plot)
+
+
+@dataclass(frozen=True)
+class _Replays:
+    """Policies, sizes, seeds and queues that options ask for; what they leave open is empty."""
+
+    specs: Sequence[PolicySpec]
+    frames: Sequence[GivenSize]
+    seeds: Sequence[int]
+    batch: int | None
+
+    def of(self, trace: Trace, sampled: bool) -> _Replays:
+        """Return it with what is left open as the server had it that recorded the trace."""
+        recorded = trace.recorded
+        if recorded is None:
+            for option, given in (("--policy", self.specs), ("--frames", self.frames)):
+                if not given:
+                    raise click.UsageError(
+                        f"Missing option '{option}': {trace.name} is not a server's recording.",
+                        click.get_current_context(),
+                    )
+            return replace(self, seeds=self.seeds or (0,))
+        frames = GivenSize(str(recorded.frames), Size(frames=recorded.frames))
+        batch = None if sampled else recorded.batch
+        return _Replays(
+            self.specs or [_recorded_policy(trace.name, recorded)],
+            self.frames or [frames],
+            self.seeds or [recorded.seed],
+            batch if self.batch is None else self.batch,
+        )
+
+
+def _recorded_policy(name: str, recorded: Recorded) -> PolicySpec:
+    try:
+        return parse_policy(recorded.policy)
+    except PolicyError:
+        raise TidepoolError(
+            f'{name}: recorded under "{recorded.policy}", which the simulator does not have',
+            "Choose a policy with --policy.",
+        ) from None
 
 
 def _cells(

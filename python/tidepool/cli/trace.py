@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from tidepool.cli.bar import watched
+from tidepool.cli.inputs import warn_of_flaws
 from tidepool.cli.output import aligned, byte_size, duration
 from tidepool.errors import TraceError
 from tidepool.traces import (
@@ -26,7 +27,9 @@ from tidepool.traces import (
     write_trace,
 )
 from tidepool.traces.csvfile import parse_columns
+from tidepool.traces.filetrace import FileTrace
 from tidepool.traces.formats import WRITABLE, parse_format
+from tidepool.traces.recorded import Recorded
 from tidepool.traces.redset import RedsetOptions
 
 SHOWN_RELATIONS = 20  # in a table; JSON has more
@@ -162,11 +165,17 @@ def info(
       tidepool trace info --format json *.parquet | jq .pages
     """
     for path in traces:
-        opened = open_trace(path, source_format, columns)
+        opened = _open(path, source_format, columns)
         with watched("reading", opened) as read:
             found = trace_info(read)
         show = _as_json if output == "json" else _as_table
         click.echo(show(path, opened.format, found))
+
+
+def _open(path: str, format: str | None, columns: Mapping[str, str] | None) -> FileTrace:
+    trace = open_trace(path, format, columns)
+    warn_of_flaws(path, trace)
+    return trace
 
 
 def _as_json(path: str, format: str, found: TraceInfo) -> str:
@@ -192,10 +201,21 @@ def _as_table(path: str, format: str, found: TraceInfo) -> str:
         ("backends", f"{found.backends:,}"),
         ("scans", _scans(found.scans)),
     ]
+    if found.recorded is not None:
+        rows.append(("recorded by", _server(found.recorded)))
     lines = [path, *(f"  {line}" for line in aligned(rows))]
     if found.relation_count > 1 or any(r.name for r in found.relations):
         lines += ["", *(f"  {line}" for line in _relations(found))]
     return "\n".join(lines) + "\n"
+
+
+def _server(recorded: Recorded) -> str:
+    sample = f", {recorded.sample_rate:.3g} of the pages" if recorded.sample_rate < 1 else ""
+    parameters = f":{recorded.parameters}" if recorded.parameters else ""
+    return (
+        f"PostgreSQL {recorded.server_version}, {recorded.algorithm}{parameters},"
+        f" {recorded.buffers:,} buffers{sample}"
+    )
 
 
 def _scans(found: ScanInfo) -> str:
@@ -254,7 +274,7 @@ def convert(
       tidepool trace convert --columns page=2,time=1:s disk.csv disk.parquet
       tidepool trace convert --to watt --renumber orders.parquet orders.csv
     """
-    opened: Trace = open_trace(source, source_format, columns)
+    opened: Trace = _open(source, source_format, columns)
     _write(RenumberedTrace(opened) if renumber else opened, target, target_format)
 
 
@@ -288,9 +308,7 @@ def sample(
       tidepool trace sample --rate 1% big.parquet small.parquet
       tidepool trace sample --rate 0.1 --seed 7 big.parquet other.parquet
     """
-    _write(
-        sample_trace(open_trace(source, source_format, columns), rate, seed), target, target_format
-    )
+    _write(sample_trace(_open(source, source_format, columns), rate, seed), target, target_format)
 
 
 def _write(source: Trace, target: str, format: str | None) -> None:

@@ -79,7 +79,7 @@ def demo(
         _prepare(instance, work, algorithms)
         runs = [_run(instance, work, algorithm) for algorithm in algorithms]
         _show(runs, directory)
-    _go_on(work, directory)
+    _go_on(directory)
 
 
 def check_room(instance: Instance, work: Work) -> None:
@@ -155,7 +155,7 @@ def _show(runs: Sequence[Run], directory: Path) -> None:
     save(curve_figure(curves, points=results.points(rows)), directory / CURVES)
 
 
-def _go_on(work: Work, directory: Path) -> None:
+def _go_on(directory: Path) -> None:
     _say(
         f"""
         In {directory}: {READS}; {CURVES}, miss ratios by size as simulated of the run
@@ -163,10 +163,10 @@ def _go_on(work: Work, directory: Path) -> None:
         Go on with:
         """
     )
-    recorded, frames = str(directory / RECORDED), str(work.frames)
+    recorded = str(directory / RECORDED)
     for words in (
         ("compare", recorded, "--plot", str(directory / "compare.png")),
-        ("simulate", recorded, "--policy", "2q", "--policy", "2q:kin=0.5", "--frames", frames),
+        ("simulate", recorded, "--policy", "2q", "--policy", "2q:kin=0.5"),
         ("server", "start", "/tmp/try", "--algorithm", "lirs"),
         ("server", "psql", "/tmp/try"),
         ("--help",),

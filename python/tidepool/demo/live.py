@@ -101,13 +101,12 @@ def run(instance: Instance, work: Work, algorithm: str, progress: Callable[[int]
             now, rate = map(float, found.groups())
             progress(round((now - before) * rate))
             before = now
-    state, counts = instance.query(
-        "SELECT dropped, error FROM pg_stat_bufferpool_trace;"
+    out = instance.query(
         "SELECT hits, reads, extends, pg_bufferpool_trace_stop() FROM pg_stat_get_bufferpools()",
         database=DATABASE,
-    ).splitlines()
-    dropped, error = state.split("|")
-    if error or dropped != "0":
-        raise TidepoolError(f"recording under {algorithm}: {error or f'{dropped} events dropped'}")
-    hits, reads, extends = map(int, counts.split("|")[:3])
+    )
+    dropped = instance.query("SELECT dropped FROM pg_stat_bufferpool_trace")
+    if dropped != "0":
+        raise TidepoolError(f"recording under {algorithm}: {dropped} events dropped")
+    hits, reads, extends = map(int, out.split("|")[:3])
     return Run(algorithm, work.frames, hits, reads, extends, recording)
