@@ -34,6 +34,7 @@ from pgbench import (
 
 from tidepool.server import Instance
 
+SETTINGS = {"shared_buffers": BUFFERS, "bufferpool.trace_buffers": "4096"}
 TARGETS = {0.01: 3, 1.0: 30}  # per cent of throughput, by the share of the pages recorded
 # long enough for the worker to be called many times
 WORKLOADS = tuple(
@@ -89,7 +90,7 @@ def main() -> None:
     options = parser.parse_args()
     with scratch() as directory:
         fill(directory)
-        with serving(directory, options.algorithm, {"shared_buffers": BUFFERS}) as server:
+        with serving(directory, options.algorithm, SETTINGS) as server:
             server.query("CREATE EXTENSION pg_bufferpool")
             warm(server)
             share_one_cpu(server)

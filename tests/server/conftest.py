@@ -52,6 +52,7 @@ def make(template: Instance) -> Iterator[Make]:
                 "shared_preload_libraries": LIBRARIES,
                 "bufferpool.algorithm": algorithm,
                 "shared_buffers": "1MB",
+                "bufferpool.trace_buffers": "16384",  # for busy machines
                 "autovacuum": "off",
                 "fsync": "off",
                 **given,

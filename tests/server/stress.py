@@ -49,6 +49,7 @@ from tidepool.server import LIBRARIES, Instance
 
 SETTINGS = {
     "shared_preload_libraries": LIBRARIES,
+    "bufferpool.trace_buffers": "4096",
     "fsync": "off",
     "autovacuum_naptime": "1s",
     "bgwriter_delay": "10ms",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -246,6 +247,54 @@ def test_without_memory_or_workers(make: Make) -> None:
     assert not path_of(server).exists()
     with pytest.raises(TidepoolError, match="no background worker is free to record"):
         server.query(start(server))
+
+
+@pytest.mark.parametrize("shared_buffers", ["16MB", "128MB"])
+def test_memory_that_is_taken_unasked(make: Make, shared_buffers: str) -> None:
+    server = make(
+        shared_buffers=shared_buffers, max_connections="20", bufferpool__trace_buffers="-1"
+    )
+    events = int(server.query("SHOW bufferpool.trace_buffers"))
+    assert events >= 64 and events & (events - 1) == 0
+    taken, of_events, share = map(
+        int,
+        server.query(
+            "SELECT sum(size), sum(size) FILTER (WHERE name ~ 'Events'),"
+            " pg_size_bytes(current_setting('shared_buffers')) / 64"
+            " FROM pg_shmem_allocations WHERE name ~ '^Buffer Pool Recorder'"
+        ).split("|"),
+    )
+    assert share - of_events - 200 < taken <= share
+    assert of_events % (32 * events) == 0
+    server.query("SELECT pg_reload_conf()")
+    server.query(start(server), STOP)
+    assert server.query("SHOW bufferpool.trace_buffers") == str(events)
+    assert "cannot be changed" not in server.log.read_text()
+
+
+def test_memory_that_is_too_little(make: Make) -> None:
+    for settings in ({}, {"shared_buffers": "128MB", "max_connections": "1000"}):
+        server = make(bufferpool__trace_buffers="-1", **settings)
+        assert server.query("SHOW bufferpool.trace_buffers") == "0"
+        with pytest.raises(TidepoolError) as error:
+            server.query(start(server))
+        assert re.search(
+            "there is no memory to record in\n"
+            'DETAIL:  "bufferpool.trace_buffers" is 0, since a part of "shared_buffers" would hold'
+            " fewer than 64 events for each of \\d+ processes.\n"
+            'HINT:  Set "bufferpool.trace_buffers" to 4096, which takes \\d+ MB',
+            str(error.value),
+        )
+        assert server.query("SELECT count(*) FROM pg_stat_bufferpool_trace") == "0"
+        server.stop()
+
+
+def test_memory_that_is_asked_for(make: Make) -> None:
+    server = make(bufferpool__trace_buffers="5000")
+    assert server.query("SHOW bufferpool.trace_buffers") == "8192"
+    server.query("SELECT pg_reload_conf()")
+    server.query(start(server), STOP)
+    assert "cannot be changed" not in server.log.read_text()
 
 
 def test_the_recorder_is_seen(make: Make) -> None:

@@ -101,6 +101,26 @@ requested(const char *path, double sample_rate, const text * max_size)
 	return request;
 }
 
+static void
+complain_of_no_memory(void)
+{
+	const char *setting = "bufferpool.trace_buffers";
+	int			processes = BufferPoolRingCount();
+
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("there is no memory to record in"),
+			 BufferPoolDefaultTraceBuffers() > 0 ?
+			 errdetail("\"%s\" is 0.", setting) :
+			 errdetail("\"%s\" is 0, since a part of \"%s\" would hold fewer than %d events for each of %d processes.",
+					   setting, "shared_buffers", LEAST_TRACE_BUFFERS,
+					   processes),
+			 errhint("Set \"%s\" to %d, which takes %d MB, and restart the server.",
+					 setting, AMPLE_TRACE_BUFFERS,
+					 (int) ((int64) processes * AMPLE_TRACE_BUFFERS *
+							sizeof(BufferRecord) / (1024 * 1024)))));
+}
+
 /* NULL: there is no free slot. */
 static BackgroundWorkerHandle *
 register_recorder(uint32 serial)
@@ -193,10 +213,7 @@ pg_bufferpool_trace_start(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("path and sample rate must not be null")));
 	if (BufferPoolRings.capacity == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("there is no memory to record in"),
-				 errhint("Set \"bufferpool.trace_buffers\" and restart the server.")));
+		complain_of_no_memory();
 	request = requested(text_to_cstring(PG_GETARG_TEXT_PP(0)),
 						PG_GETARG_FLOAT8(1),
 						PG_ARGISNULL(2) ? NULL : PG_GETARG_TEXT_PP(2));

@@ -16,7 +16,14 @@
 #include "port/atomics.h"
 #include "storage/buf_internals.h"
 
+/* events in a ring, a power of two; -1: not decided yet; 0: no recording */
 extern PGDLLIMPORT int bufferpool_trace_buffers;
+
+#define MAX_TRACE_BUFFERS	(1024 * 1024)
+
+/* Without a setting: so many, or none at all. */
+#define LEAST_TRACE_BUFFERS 64
+#define AMPLE_TRACE_BUFFERS 4096
 
 /* What happened, numbered as in the trace format. */
 #define RECORD_READ			0
@@ -81,6 +88,8 @@ BufferPoolRecording(void)
 }
 
 /* recorder.c */
+extern int	BufferPoolRingCount(void);
+extern int	BufferPoolDefaultTraceBuffers(void);
 extern Size BufferPoolRecorderShmemSize(void);
 extern void BufferPoolRecorderShmemInit(void);
 extern void BufferPoolRecorderInitProcess(void);

@@ -30,6 +30,10 @@
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "storage/shmem.h"
+#include "utils/guc_hooks.h"
+
+/* Without a setting: at most this part of shared_buffers. */
+#define TRACE_BUFFERS_SHARE 64
 
 /* What the processes need to know; the recorder sets it before the flag. */
 typedef struct RecorderShared
@@ -40,7 +44,7 @@ typedef struct RecorderShared
 	uint64		dropped_before; /* sum of the rings' at the start */
 } RecorderShared;
 
-int			bufferpool_trace_buffers;
+int			bufferpool_trace_buffers = -1;
 
 BufferRings BufferPoolRings;
 
@@ -59,39 +63,100 @@ static uint64 chosen_at;
 
 /* ---- set-up ---- */
 
-static int
-ring_count(void)
+/* Processes that may use shared buffers: each has a ring. */
+int
+BufferPoolRingCount(void)
 {
 	return MaxBackends + NUM_AUXILIARY_PROCS;
-}
-
-static uint32
-ring_capacity(void)
-{
-	return bufferpool_trace_buffers == 0 ? 0 :
-		pg_nextpower2_32(bufferpool_trace_buffers);
 }
 
 static Size
 rings_size(void)
 {
-	return mul_size(ring_count(), sizeof(BufferRing));
+	return mul_size(BufferPoolRingCount(), sizeof(BufferRing));
 }
 
 static Size
-records_size(void)
+pins_size(void)
 {
-	return mul_size(mul_size(ring_count(), ring_capacity()),
+	return mul_size(NBuffers, sizeof(bool));
+}
+
+static Size
+records_size(uint32 capacity)
+{
+	return mul_size(mul_size(BufferPoolRingCount(), capacity),
 					sizeof(BufferRecord));
+}
+
+/* All that there is in shared memory for rings of this capacity. */
+static Size
+memory_size(uint32 capacity)
+{
+	Size		size = sizeof(RecorderShared);
+
+	if (capacity == 0)
+		return size;
+	size = add_size(size, add_size(rings_size(), pins_size()));
+	return add_size(size, add_size(records_size(capacity),
+								   4 * PG_CACHE_LINE_SIZE));
+}
+
+/*
+ * What bufferpool.trace_buffers = -1 stands for: the largest power of two with
+ * which everything fits into its share of shared_buffers, but no more than are
+ * ample; or 0, if that is fewer than are of use.
+ */
+int
+BufferPoolDefaultTraceBuffers(void)
+{
+	Size		share = (Size) NBuffers * BLCKSZ / TRACE_BUFFERS_SHARE;
+	uint32		capacity = LEAST_TRACE_BUFFERS;
+
+	if (memory_size(capacity) > share)
+		return 0;
+	while (capacity < AMPLE_TRACE_BUFFERS && memory_size(2 * capacity) <= share)
+		capacity *= 2;
+	return capacity;
+}
+
+/* So that SHOW shows what is in use. */
+bool
+check_bufferpool_trace_buffers(int *newval, void **extra, GucSource source)
+{
+	if (*newval > 0)
+		*newval = pg_nextpower2_32(*newval);
+	else if (*newval == -1 && bufferpool_trace_buffers != -1)
+		*newval = BufferPoolDefaultTraceBuffers();
+
+	/*
+	 * When the server starts, shared_buffers and the number of processes are
+	 * not known yet; BufferPoolRecorderShmemSize will see to it.
+	 */
+	return true;
+}
+
+static void
+resolve_trace_buffers(void)
+{
+	char		text[32];
+
+	if (bufferpool_trace_buffers != -1)
+		return;
+	snprintf(text, sizeof(text), "%d", BufferPoolDefaultTraceBuffers());
+	SetConfigOption("bufferpool.trace_buffers", text, PGC_POSTMASTER,
+					PGC_S_DYNAMIC_DEFAULT);
+	/* unless somebody has set it to -1 */
+	if (bufferpool_trace_buffers == -1)
+		SetConfigOption("bufferpool.trace_buffers", text, PGC_POSTMASTER,
+						PGC_S_OVERRIDE);
 }
 
 Size
 BufferPoolRecorderShmemSize(void)
 {
-	Size		size = add_size(sizeof(RecorderShared), rings_size());
-
-	size = add_size(size, mul_size(NBuffers, sizeof(bool)));
-	return add_size(add_size(size, records_size()), 4 * PG_CACHE_LINE_SIZE);
+	resolve_trace_buffers();
+	return memory_size(bufferpool_trace_buffers);
 }
 
 void
@@ -100,8 +165,14 @@ BufferPoolRecorderShmemInit(void)
 	BufferRings *all = &BufferPoolRings;
 	bool		found;
 
-	all->count = ring_count();
-	all->capacity = ring_capacity();
+	shared = ShmemInitStruct("Buffer Pool Recorder", sizeof(RecorderShared),
+							 &found);
+	if (!found)
+		MemSet(shared, 0, sizeof(RecorderShared));
+	all->capacity = bufferpool_trace_buffers;
+	if (all->capacity == 0)
+		return;
+	all->count = BufferPoolRingCount();
 	all->rings = ShmemInitStruct("Buffer Pool Recorder Rings", rings_size(),
 								 &found);
 	if (!found)
@@ -111,18 +182,11 @@ BufferPoolRecorderShmemInit(void)
 			pg_atomic_init_u64(&all->rings[i].dropped, 0);
 			pg_atomic_init_u64(&all->rings[i].tail, 0);
 		}
-	shared = ShmemInitStruct("Buffer Pool Recorder", sizeof(RecorderShared),
-							 &found);
-	if (!found)
-		MemSet(shared, 0, sizeof(RecorderShared));
-	if (all->capacity == 0)
-		return;
 	/* left as they are, so that they occupy nothing until they are used */
 	BufferPoolMetPinned = ShmemInitStruct("Buffer Pool Recorder Pins",
-										  mul_size(NBuffers, sizeof(bool)),
-										  &found);
+										  pins_size(), &found);
 	all->records = ShmemInitStruct("Buffer Pool Recorder Events",
-								   records_size(), &found);
+								   records_size(all->capacity), &found);
 	BufferPoolRecordingFlag = &shared->recording;
 }
 
