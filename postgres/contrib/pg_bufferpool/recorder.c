@@ -34,13 +34,11 @@
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "recorder.h"
-#include "storage/bufferpool_internals.h"
 #include "storage/fd.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "utils/backend_status.h"
 #include "utils/guc.h"
-#include "utils/json.h"
 #include "utils/wait_event.h"
 
 #define ROUND_MILLISECONDS 10
@@ -171,34 +169,10 @@ cut(void)
 		elog(LOG, "could not truncate file \"%s\": %m", request.path);
 }
 
-/*
- * What the server runs, as a JSON object: what a replay needs to know.
- */
-static char *
-describe_server(void)
-{
-	StringInfoData text;
-
-	initStringInfo(&text);
-	appendStringInfoString(&text, "{\"server_version\":");
-	escape_json(&text, PG_VERSION);
-	appendStringInfoString(&text, ",\"algorithm\":");
-	escape_json(&text, DefaultBufferPool.shared->algorithm);
-	appendStringInfoString(&text, ",\"parameters\":");
-	escape_json(&text, BufferPoolParameters());
-	appendStringInfo(&text, ",\"seed\":%d,\"buffers\":%d", BUFFERPOOL_SEED,
-					 NBuffers);
-	appendStringInfo(&text, ",\"batch_size\":%d,\"batch_threshold\":%d",
-					 bufferpool_batch_size, bufferpool_batch_threshold);
-	appendStringInfo(&text, ",\"sample_rate\":%.17g}", request.sample_rate);
-	return text.data;
-}
-
 /* Make the file, and write what is at its beginning. */
 static void
 open_file(void)
 {
-	const char *text = describe_server();
 	RecordingHeader header = {0};
 	StringInfoData data;
 
@@ -209,14 +183,15 @@ open_file(void)
 		note_file_error("create");
 		refuse();
 	}
-	memcpy(header.magic, RECORDING_MAGIC, sizeof(header.magic));
-	header.version = RECORDING_VERSION;
-	header.text_size = strlen(text);
-	header.origin = origin = BufferPoolRecorderTime();
-	header.page_size = BLCKSZ;
 	initStringInfo(&data);
 	appendBinaryStringInfo(&data, &header, sizeof(header));
-	appendStringInfoString(&data, text);
+	DescribeServer(&data, &request);
+	memcpy(header.magic, RECORDING_MAGIC, sizeof(header.magic));
+	header.version = RECORDING_VERSION;
+	header.text_size = data.len - sizeof(header);
+	header.origin = origin = BufferPoolRecorderTime();
+	header.page_size = BLCKSZ;
+	memcpy(data.data, &header, sizeof(header));
 	while (data.len % sizeof(BufferRecord) != 0)
 		appendStringInfoChar(&data, '\0');
 	if (!append(data.data, data.len))
@@ -289,7 +264,7 @@ supplied_names(void)
 	return segment == NULL ? "{}" : dsm_segment_address(segment);
 }
 
-/* The record that no record follows, and a JSON object. */
+/* The record that no record follows, and what is known at the end only. */
 static void
 make_end(StringInfo data, const char *names)
 {
@@ -297,13 +272,8 @@ make_end(StringInfo data, const char *names)
 
 	initStringInfo(data);
 	appendBinaryStringInfo(data, &record, sizeof(record));
-	appendStringInfo(data, "{\"dropped\":" UINT64_FORMAT ",\"error\":",
-					 BufferPoolRecordsDropped());
-	if (outcome.error[0] == '\0')
-		appendStringInfoString(data, "null");
-	else
-		escape_json(data, outcome.error);
-	appendStringInfo(data, ",\"relations\":%s}", names);
+	outcome.dropped = BufferPoolRecordsDropped();
+	DescribeOutcome(data, &outcome, names);
 	record.kind = RECORD_END;
 	record.time = BufferPoolRecorderTime();
 	record.block = data->len - sizeof(record);

@@ -12,6 +12,7 @@
 #define RECORDER_H
 
 #include "datatype/timestamp.h"
+#include "lib/stringinfo.h"
 #include "storage/bufferpool_recorder.h"
 #include "storage/dsm.h"
 #include "storage/lwlock.h"
@@ -127,6 +128,11 @@ extern RecorderPhase RecorderPhaseOf(uint32 serial);
 
 /* relation_names.c */
 extern char *RelationNames(void);
+
+/* recording_text.c */
+extern void DescribeServer(StringInfo text, const RecorderRequest *request);
+extern void DescribeOutcome(StringInfo text, const RecorderOutcome *outcome,
+							const char *names);
 
 /* recorder.c */
 extern PGDLLEXPORT void pg_bufferpool_recorder_main(Datum main_arg);

@@ -1,0 +1,60 @@
+/*-------------------------------------------------------------------------
+ *
+ * recording_text.c
+ *	  What a recording says in words, before and behind its records.
+ *
+ * JSON objects; their members are in docs/trace-format.md.
+ *
+ * contrib/pg_bufferpool/recording_text.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "recorder.h"
+#include "storage/bufferpool_internals.h"
+#include "storage/bufmgr.h"
+#include "utils/json.h"
+
+static void
+append_text(StringInfo text, const char *name, const char *value)
+{
+	appendStringInfo(text, "\"%s\":", name);
+	escape_json(text, value);
+	appendStringInfoChar(text, ',');
+}
+
+static void
+append_number(StringInfo text, const char *name, int64 value)
+{
+	appendStringInfo(text, "\"%s\":" INT64_FORMAT ",", name, value);
+}
+
+/* What the server runs: what a replay needs to know. */
+void
+DescribeServer(StringInfo text, const RecorderRequest *request)
+{
+	appendStringInfoChar(text, '{');
+	append_text(text, "server_version", PG_VERSION);
+	append_text(text, "algorithm", DefaultBufferPool.shared->algorithm);
+	append_text(text, "parameters", BufferPoolParameters());
+	append_number(text, "seed", BUFFERPOOL_SEED);
+	append_number(text, "buffers", NBuffers);
+	append_number(text, "batch_size", bufferpool_batch_size);
+	append_number(text, "batch_threshold", bufferpool_batch_threshold);
+	appendStringInfo(text, "\"sample_rate\":%.17g}", request->sample_rate);
+}
+
+/* How the recording has ended; names is a JSON object. */
+void
+DescribeOutcome(StringInfo text, const RecorderOutcome *outcome,
+				const char *names)
+{
+	appendStringInfoChar(text, '{');
+	append_number(text, "dropped", outcome->dropped);
+	if (outcome->error[0] == '\0')
+		appendStringInfoString(text, "\"error\":null,");
+	else
+		append_text(text, "error", outcome->error);
+	appendStringInfo(text, "\"relations\":%s}", names);
+}
