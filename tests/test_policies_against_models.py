@@ -5,8 +5,8 @@ Hypothesis searches and shrinks.  The operations are references (some writes,
 some correlated, some VACUUM's), scans, pins, pages that cease to exist,
 proposals not carried out, evictions not followed by an admission or undone,
 misses under way while others are served, frames that join and leave, moves of the
-state in memory; and scans that run beside, through some of which references
-are made.
+state in memory, looks ahead of evictions; and scans that run beside, through
+some of which references are made.
 """
 
 from __future__ import annotations
@@ -115,6 +115,7 @@ class Pair:
         self.pinned: set[int] = set()
         self.backend = 0
         self.misses: list[tuple[int, int, int]] = []  # under way: frame, page, flags
+        self.ahead = self.pool.lookahead()
 
     # ---- single steps ----
 
@@ -301,6 +302,17 @@ class Pair:
         self.pool.move()
         self.scans.move()
 
+    def look_ahead(self, victims: int, looks: int, spared: int) -> None:
+        """A round of looking for the next victims, in slices; some frames are not looked for."""
+        unwanted = {frame for frame in range(CAPACITY) if spared >> frame & 1}
+        self.ahead.begin(victims)
+        found: list[int] = []
+        while not self.ahead.over:
+            found += self.ahead.slice(looks, unwanted)
+        assert self.model.may_find(found, victims, unwanted), (
+            f"found {found}, model {self.model.upcoming(victims, unwanted)}, pool {self.pool}"
+        )
+
     # ---- scans ----
 
     def begin_scan(self, first: int, count: int, kind: int) -> None:
@@ -381,6 +393,14 @@ WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
     "join": (12, lambda r: (r.randrange(CAPACITY), r.randint(1, 4))),
     "leave": (6, lambda r: (r.randint(1, 4),)),
     "move": (1, lambda r: ()),
+    "look_ahead": (
+        20,
+        lambda r: (
+            r.randint(1, CAPACITY),
+            r.randint(1, CAPACITY),
+            r.choice([0, r.getrandbits(CAPACITY)]),
+        ),
+    ),
     "begin_scan": (
         12,
         lambda r: (r.randrange(PAGES), r.randint(1, RELATION_BLOCKS), r.randrange(5)),
@@ -390,7 +410,7 @@ WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
     "advance": (12, lambda r: (r.randrange(PAGES),)),
     "end_scan": (2, lambda r: (r.randrange(-4, 0),)),
 }
-CALM = ["reference", "scan", "wait", "begin_scan", "through", "advance", "end_scan"]
+CALM = ["reference", "scan", "wait", "look_ahead", "begin_scan", "through", "advance", "end_scan"]
 
 
 def walk(random: Random, names: list[str], length: int) -> list[Operation]:
@@ -435,6 +455,12 @@ operation = st.one_of(
     st.tuples(st.just("join"), st.integers(0, CAPACITY - 1), st.integers(1, 4)),
     st.tuples(st.just("leave"), st.integers(1, 4)),
     st.tuples(st.just("move")),
+    st.tuples(
+        st.just("look_ahead"),
+        st.integers(1, CAPACITY),
+        st.integers(1, CAPACITY),
+        st.integers(0, 2**CAPACITY - 1),
+    ),
     st.tuples(st.just("begin_scan"), pages, st.integers(1, RELATION_BLOCKS), st.integers(0, 4)),
     st.tuples(st.just("begin_index_scan"), st.integers(0, 1)),
     st.tuples(st.just("through"), st.integers(-4, 0)),

@@ -51,6 +51,8 @@
  *			more than 2c.  Of ghosts: B2's tail, when B2 is empty B1's.
  *	coldest	T1 then T2 if |T1| > p, otherwise T2 then T1; each from tail to
  *			head.
+ *	upcoming	T1 and T2, each from tail to head: while T1 is about as long as
+ *			p they take turns.
  *
  * Costs: every hit moves a node, so hits need the pool's lock; as many ghosts
  * as frames.
@@ -257,6 +259,14 @@ arc_coldest(const tp_pool *pool, tp_cursor *cursor)
 							t1_first ? recent_first : frequent_first, 2);
 }
 
+static uint32_t
+arc_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	static const uint8_t lists[] = {T1, T2};
+
+	return tp_upcoming_lists(pool, &ahead->cursor, lists, 2);
+}
+
 static int
 arc_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -303,6 +313,7 @@ const tp_policy tp_policy_arc = {
 	.admit = arc_admit,
 	.forget = arc_forget,
 	.coldest = arc_coldest,
+	.upcoming = arc_upcoming,
 	.trim_ghosts = arc_trim_ghosts,
 	.check = arc_check,
 };

@@ -54,6 +54,9 @@
  * the bit of the clock that victim looks at first, then those of the other
  * one; then pages with the bit, of T2, of T1; each list from its tail.
  *
+ * upcoming: pages without the bit, of T1 and of T2, each from its tail: from
+ * one miss to the next either may have to give the page.
+ *
  * Costs: as many ghosts as frames; a victim may take a round over both clocks.
  * Benefits: no parameter; ARC's adaptation and its resistance to scans, while
  * a hit is at most one relaxed store on the page's own frame.
@@ -272,6 +275,14 @@ car_coldest(const tp_pool *pool, tp_cursor *cursor)
 							t1_first(pool) ? t1_then_t2 : t2_then_t1, 4);
 }
 
+static uint32_t
+car_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	static const count_stage t1_and_t2[] = {{T1, 0, 0}, {T2, 0, 0}};
+
+	return coldest_by_count(pool, &ahead->cursor, t1_and_t2, 2);
+}
+
 /* The paper's invariants I1 to I7 as far as they hold between steps. */
 static int
 car_check(const tp_pool *pool, tp_report report, void *arg)
@@ -321,6 +332,7 @@ const tp_policy tp_policy_car = {
 	.admit = car_admit,
 	.forget = car_forget,
 	.coldest = car_coldest,
+	.upcoming = car_upcoming,
 	.trim_ghosts = car_trim_ghosts,
 	.check = car_check,
 };

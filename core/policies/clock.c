@@ -113,5 +113,6 @@ const tp_policy tp_policy_clock = {
 	.admit = usage_ring_admit,
 	.forget = usage_ring_forget,
 	.coldest = clock_coldest,
+	.upcoming = usage_ring_upcoming,
 	.check = usage_ring_check,
 };

@@ -45,30 +45,31 @@ typedef struct count_stage
 } count_stage;
 
 /*
- * For coldest: the frames of each stage in turn, tail to head.  The stages
- * must not overlap and must cover every resident frame.  A whole walk costs
- * the length of each list as often as stages name it.
+ * For coldest and upcoming: the frames of each stage in turn, tail to head.
+ * The stages must not overlap, and for coldest must cover every resident
+ * frame.  The cursor's share is each stage's.  A whole walk costs the length
+ * of each list as often as stages name it.
  */
 static inline uint32_t
 coldest_by_count(const tp_pool *pool, tp_cursor *cursor,
 				 const count_stage *stages, uint32_t n)
 {
-	for (; cursor->stage < n; cursor->stage++, cursor->started = false)
+	while (cursor->stage < n)
 	{
 		const count_stage *stage = &stages[cursor->stage];
-		uint32_t	frame = cursor->started ?
-			pool->nodes[cursor->position].prev :
-			tp_list_of(pool, stage->list)->tail;
+		uint32_t	frame;
 
-		while (frame != TP_NONE && (count_of(pool, frame) < stage->low ||
-									count_of(pool, frame) > stage->high))
-			frame = pool->nodes[frame].prev;
-		if (frame != TP_NONE)
-		{
-			cursor->started = true;
-			cursor->position = frame;
-			return frame;
-		}
+		while ((frame = tp_walk_list(pool, cursor, stage->list, false)) != TP_NONE)
+			if (count_of(pool, frame) >= stage->low &&
+				count_of(pool, frame) <= stage->high)
+			{
+				cursor->taken++;
+				return frame;
+			}
+		if (tp_cursor_paused(cursor))
+			break;
+		tp_cursor_end_stage(cursor);
+		cursor->taken = 0;
 	}
 	return TP_NONE;
 }

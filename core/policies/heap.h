@@ -182,6 +182,19 @@ heap_restore(const tp_pool *pool, uint32_t left, uint32_t count,
 }
 
 /*
+ * For a policy's upcoming: the frames of the count cells, from the top on.  The
+ * least are in the upper ones, with others.  The caller counts what it takes.
+ */
+static inline uint32_t
+heap_walk(const tp_pool *pool, uint32_t count, tp_cursor *cursor)
+{
+	if (cursor->position >= count || tp_cursor_sated(cursor) ||
+		!tp_cursor_look(cursor))
+		return TP_NONE;
+	return heap_at(pool, cursor->position++);
+}
+
+/*
  * For a policy's leave.  The cell that lay with the frame, which was free,
  * goes to the member that has taken its slot; that one's own cell was the
  * last, which no heap with a free frame beside it uses.

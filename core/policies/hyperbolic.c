@@ -31,6 +31,7 @@
  *	    limited to 0 .. 15: band 0 is a page that was referenced once in 8c
  *	    references or less often, and each band's pages are referenced twice
  *	    as often as the one's before.
+ *	  upcoming: tp_upcoming_sweep (list.h), by these bands.
  *
  * Costs: the clock is shared, so hits are told under the pool's lock; up to 64
  * frames are looked at for a victim; a page that was hot for long stays for long.
@@ -175,13 +176,21 @@ log2_of(uint64_t x)
 	return 63 - __builtin_clzll(x);
 }
 
+/*
+ * For upcoming without the lock: the page's numbers may have been cleared, or
+ * be younger than the clock.
+ */
 static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
 	const hyperbolic_page *page = tp_extra(pool, frame);
-	int			band = 3 + log2_of(pool->header->frames) -
-		log2_of(age_of(pool, page) / references_of(page));
+	uint32_t	references = references_of(page);
+	uint64_t	age = age_of(pool, page);
+	int			band;
 
+	if (references == 0 || age < references)
+		return BANDS - 1;
+	band = 3 + log2_of(pool->header->frames | 1) - log2_of(age / references);
 	return band < 0 ? 0 : band < BANDS ? (uint32_t) band : BANDS - 1;
 }
 
@@ -189,6 +198,13 @@ static uint32_t
 hyperbolic_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
 	return tp_coldest_bands(pool, cursor, BANDS, 0, band_of);
+}
+
+static uint32_t
+hyperbolic_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	return tp_upcoming_sweep(pool, ahead, (uint32_t) pool->header->params[PARAM_SAMPLE],
+							 BANDS, band_of);
 }
 
 static int
@@ -232,7 +248,7 @@ const tp_policy tp_policy_hyperbolic = {
 	.name = "hyperbolic",
 	.title = "hyperbolic caching",
 	.source = "Blankstein, Sen, Freedman, USENIX ATC 2017",
-	.flags = TP_CHOICE_LOCK_FREE | TP_RANDOMIZED,
+	.flags = TP_CHOICE_LOCK_FREE | TP_UPCOMING_LOCK_FREE | TP_RANDOMIZED,
 	.state_size = sizeof(hyperbolic_state),
 	.extra_size = sizeof(hyperbolic_page),
 	.params = hyperbolic_params,
@@ -244,5 +260,6 @@ const tp_policy tp_policy_hyperbolic = {
 	.admit = hyperbolic_admit,
 	.forget = hyperbolic_forget,
 	.coldest = hyperbolic_coldest,
+	.upcoming = hyperbolic_upcoming,
 	.check = hyperbolic_check,
 };

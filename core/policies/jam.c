@@ -153,5 +153,6 @@ const tp_policy tp_policy_jam = {
 	.admit = jam_admit,
 	.forget = usage_ring_forget,
 	.coldest = jam_coldest,
+	.upcoming = usage_ring_upcoming,
 	.check = usage_ring_check,
 };

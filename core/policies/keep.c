@@ -18,8 +18,7 @@
  *
  * evict is for callers who take frames away although the policy proposes
  * none: to shrink or drop the pool they evict in the order of coldest, which
- * is that of the list from its tail, the page that came first.  The same
- * order serves background writers.
+ * is that of the list from its tail, the page that came first.  upcoming: none.
  *
  * Costs: a page nobody wants any more stays until it is forgotten.
  * Benefits: a hit costs nothing; no traffic in other tables can take a page
@@ -78,6 +77,14 @@ keep_coldest(const tp_pool *pool, tp_cursor *cursor)
 	return tp_coldest_lists(pool, cursor, order, 1);
 }
 
+static uint32_t
+keep_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	(void) pool;
+	(void) ahead;
+	return TP_NONE;
+}
+
 static const tp_param keep_params[] = {
 	[PARAM_ON_FULL] = {
 		.name = "on_full", .type = TP_PARAM_ENUM,
@@ -100,4 +107,5 @@ const tp_policy tp_policy_keep = {
 	.admit = keep_admit,
 	.forget = keep_forget,
 	.coldest = keep_coldest,
+	.upcoming = keep_upcoming,
 };

@@ -36,6 +36,7 @@
  *	    becomes hot.
  *	  coldest: cooling from the tail to the head, then the hot pages in the
  *	    order of members.
+ *	  upcoming: cooling from the tail.
  *
  * Costs: a hot page is as likely to be cooled as any other and is saved only
  * by being referenced in time; warming needs the pool's lock, as hits must
@@ -205,27 +206,39 @@ lean_evict_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	set_target(pool);
 }
 
-/* Stage 0: cooling.  Stage 1: position is the next index in members. */
+static uint32_t
+walk_cooling(const tp_pool *pool, tp_cursor *cursor)
+{
+	static const uint8_t order[] = {COOLING};
+
+	return tp_coldest_lists(pool, cursor, order, 1);
+}
+
+static uint32_t
+band_of(const tp_pool *pool, uint32_t frame)
+{
+	return pool->nodes[frame].list == HOT ? 1 : 0;
+}
+
+/* Stage 0: cooling.  Stage 1: hot. */
 static uint32_t
 lean_evict_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
 	if (cursor->stage == 0)
 	{
-		static const uint8_t order[] = {COOLING};
-		uint32_t	frame = tp_coldest_lists(pool, cursor, order, 1);
+		uint32_t	frame = walk_cooling(pool, cursor);
 
-		if (frame != TP_NONE)
-			return frame;
-		cursor->position = 0;
-	}
-	while (cursor->position < pool->header->frames)
-	{
-		uint32_t	frame = pool->members[cursor->position++];
-
-		if (pool->nodes[frame].list == HOT)
+		if (frame != TP_NONE || cursor->stage == 0)
 			return frame;
 	}
-	return TP_NONE;
+	return tp_coldest_bands(pool, cursor, 2, 0, band_of);
+}
+
+/* No hot page goes that has not been cooling. */
+static uint32_t
+lean_evict_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	return walk_cooling(pool, &ahead->cursor);
 }
 
 static int
@@ -268,5 +281,6 @@ const tp_policy tp_policy_lean_evict = {
 	.admit = lean_evict_admit,
 	.forget = lean_evict_forget,
 	.coldest = lean_evict_coldest,
+	.upcoming = lean_evict_upcoming,
 	.check = lean_evict_check,
 };

@@ -51,6 +51,8 @@
  * nothing but the bound.
  *	  coldest: infinite from the tail; then finite, by the number of binary
  * digits of clock - HIST(K), more first, in the order of members.
+ *	  upcoming: infinite from the tail; and the heap, cell by cell from the
+ * top, without those referenced since they were filed.
  *
  * Costs: hits need the pool's lock; slow to notice that a page with a good
  * history has gone cold.  The heap is behind the history if K is 2 and crp 0:
@@ -142,13 +144,17 @@ comes_first(const tp_pool *pool, uint32_t a, uint32_t b)
 }
 
 static bool
+is_behind(const tp_pool *pool, uint32_t frame)
+{
+	return may_be_behind(pool) && history_of(pool, frame)->gap[1] != 0;
+}
+
+static bool
 refile(const tp_pool *pool, uint32_t frame)
 {
-	lru_k_history *page = history_of(pool, frame);
-
-	if (!may_be_behind(pool) || page->gap[1] == 0)
+	if (!is_behind(pool, frame))
 		return false;
-	page->gap[1] = 0;
+	history_of(pool, frame)->gap[1] = 0;
 	return true;
 }
 
@@ -393,18 +399,43 @@ band_of(const tp_pool *pool, uint32_t frame)
 }
 
 static uint32_t
+walk_infinite(const tp_pool *pool, tp_cursor *cursor)
+{
+	static const uint8_t order[] = {INFINITE};
+
+	return tp_coldest_lists(pool, cursor, order, 1);
+}
+
+static uint32_t
 lru_k_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
 	if (cursor->stage == 0)
 	{
-		static const uint8_t order[] = {INFINITE};
-		uint32_t	frame = tp_coldest_lists(pool, cursor, order, 1);
+		uint32_t	frame = walk_infinite(pool, cursor);
 
-		if (frame != TP_NONE)
+		if (frame != TP_NONE || cursor->stage == 0)
 			return frame;
-		cursor->position = 0;
 	}
 	return tp_coldest_bands(pool, cursor, DIGITS_MAX + 2, 0, band_of);
+}
+
+static uint32_t
+lru_k_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	tp_cursor  *cursor = &ahead->cursor;
+	uint32_t	frame;
+
+	if (cursor->stage == 0)
+	{
+		frame = walk_infinite(pool, cursor);
+		if (frame != TP_NONE || cursor->stage == 0)
+			return frame;
+	}
+	do
+		frame = heap_walk(pool, finite_count(pool), cursor);
+	while (frame != TP_NONE && is_behind(pool, frame));
+	cursor->taken += frame != TP_NONE;
+	return frame;
 }
 
 static int
@@ -488,6 +519,7 @@ const tp_policy tp_policy_lru_k = {
 	.admit = lru_k_admit,
 	.forget = lru_k_forget,
 	.coldest = lru_k_coldest,
+	.upcoming = lru_k_upcoming,
 	.trim_ghosts = lru_k_trim_ghosts,
 	.check = lru_k_check,
 };

@@ -73,15 +73,9 @@ mru_forget(const tp_pool *pool, uint32_t frame)
 static uint32_t
 mru_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	uint32_t	frame = cursor->started ? pool->nodes[cursor->position].next :
-		tp_list_of(pool, RECENT)->head;
+	uint32_t	frame = tp_walk_list(pool, cursor, RECENT, true);
 
-	/* at the end the cursor stays on the last frame, and the end stays */
-	if (frame != TP_NONE)
-	{
-		cursor->started = true;
-		cursor->position = frame;
-	}
+	cursor->taken += frame != TP_NONE;
 	return frame;
 }
 

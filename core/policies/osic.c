@@ -46,6 +46,9 @@
  * coldest: the cool pages of partition 0 from its hand on, those of partition
  * 1, ...; then the hot ones likewise.
  *
+ * upcoming: of each partition, the cool ones of so many pages from its hand on
+ * as are expected to be evicted: any may have to give them all.
+ *
  * Costs: one bit of history, so that one partition chooses as
  * clock:max_usage=1 does; pages of a partition compete with each other only,
  * and some are evicted that are hotter than those kept elsewhere.
@@ -196,7 +199,7 @@ osic_coldest(const tp_pool *pool, tp_cursor *cursor)
 	osic_state *state = tp_state(pool, osic_state);
 	uint32_t	p = state->partitions;
 
-	for (; cursor->stage < 2 * p; cursor->stage++, cursor->position = 0)
+	for (; cursor->stage < 2 * p; tp_cursor_end_stage(cursor))
 	{
 		uint32_t	partition = cursor->stage % p;
 		uint32_t	end = begin_of(state, partition + 1);
@@ -204,11 +207,43 @@ osic_coldest(const tp_pool *pool, tp_cursor *cursor)
 
 		while (cursor->position < size)
 		{
-			uint32_t	i = state->hands[partition] + cursor->position++;
+			uint32_t	i = state->hands[partition] + cursor->position;
 			uint32_t	frame = pool->members[i < end ? i : i - size];
 
+			if (!tp_cursor_look(cursor))
+				return TP_NONE;
+			cursor->position++;
 			if (tp_is_resident(pool, frame) &&
 				count_of(pool, frame) == (cursor->stage < p ? COOL : HOT))
+				return frame;
+		}
+	}
+	return TP_NONE;
+}
+
+/* stage: a partition.  position: frames of it that have been looked at. */
+static uint32_t
+osic_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	const osic_state *state = tp_state(pool, osic_state);
+	tp_cursor  *cursor = &ahead->cursor;
+
+	for (; cursor->stage < state->partitions; tp_cursor_end_stage(cursor))
+	{
+		uint32_t	begin = begin_of(state, cursor->stage);
+		uint32_t	size = begin_of(state, cursor->stage + 1) - begin;
+		uint32_t	looks = cursor->share < size ? cursor->share : size;
+
+		while (cursor->position < looks)
+		{
+			uint32_t	i = state->hands[cursor->stage] - begin +
+				cursor->position;
+			uint32_t	frame = pool->members[begin + i % size];
+
+			if (!tp_cursor_look(cursor))
+				return TP_NONE;
+			cursor->position++;
+			if (!tp_is_free(pool, frame) && count_of(pool, frame) == COOL)
 				return frame;
 		}
 	}
@@ -270,5 +305,6 @@ const tp_policy tp_policy_osic = {
 	.admit = osic_admit,
 	.forget = usage_ring_forget,
 	.coldest = osic_coldest,
+	.upcoming = osic_upcoming,
 	.check = osic_check,
 };

@@ -31,6 +31,7 @@
  *	evict, forget: off it.  join, leave: nothing.
  *	  coldest: those of T = 0, then the others by the binary exponent of T,
  *	-20 .. 39 (what is outside counts as at the end), in the order of members.
+ *	  upcoming: tp_upcoming_sweep (list.h), by these exponents.
  *
  * Costs: a victim looks `sample` extents up, each in another cache line or
  * two, and adds up their counts: microseconds, before a write to an SSD.
@@ -131,6 +132,13 @@ page_temperature_coldest(const tp_pool *pool, tp_cursor *cursor)
 	return tp_coldest_bands(pool, cursor, EXPONENT_BANDS, 0, band_of);
 }
 
+static uint32_t
+page_temperature_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	return tp_upcoming_sweep(pool, ahead, (uint32_t) pool->header->params[PARAM_SAMPLE],
+							 EXPONENT_BANDS, band_of);
+}
+
 static const char *const off_on[] = {"off", "on", NULL};
 
 /*
@@ -196,4 +204,5 @@ const tp_policy tp_policy_page_temperature = {
 	.admit = page_temperature_admit,
 	.forget = page_temperature_forget,
 	.coldest = page_temperature_coldest,
+	.upcoming = page_temperature_upcoming,
 };

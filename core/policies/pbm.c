@@ -60,10 +60,12 @@
  *	    chain of the registered scan, if it was made through one.
  *	  evict: note what is beside it in its chain.  evict, forget: off the
  *	    chain, off the ring.
- *	  coldest: 16 bands by the estimate at `now`, in the order of members from
- *	    index 0.  Never: 0 if last is 2^30 microseconds ago or more, 1 if 2^25,
- *	    2 if 2^20, else 3.  Otherwise 4 if 2^31 or more, then a band for each
- *	    factor of 4, the last below 2^11.
+ *	  coldest: 28 bands by the estimate at `now`, in the order of members from
+ *	    index 0.  Never: 0 if last is 2^32 microseconds ago or more, then a band
+ *	    for each factor of 2, 15 if below 2^18.  Otherwise 16 if 2^31 or more,
+ *	    then a band for each factor of 4, the last below 2^11.
+ *	  upcoming: tp_upcoming_sweep (list.h) for samples + remember, by these
+ *	    bands.
  *
  * Costs: an estimate looks at all scans of the page's relation (a few
  * nanoseconds each), and an eviction makes samples + remember of them.
@@ -107,8 +109,8 @@ enum
 	MOST_VICTIMS = 16,
 	MOST_REMEMBERED = 16,
 	LISTED = MOST_VICTIMS + MOST_REMEMBERED,
-	NEVER_BANDS = 4,			/* of coldest, without an estimate */
-	BANDS = 16					/* with them */
+	NEVER_BANDS = 16,			/* of coldest, without an estimate */
+	BANDS = NEVER_BANDS + 12	/* with them */
 };
 
 typedef struct pbm_state
@@ -411,7 +413,9 @@ band_of(const tp_pool *pool, uint32_t frame)
 	{
 		uint64_t	idle = pbm_page_idle(page_of(pool, frame), now);
 
-		return idle >> 30 ? 0 : idle >> 25 ? 1 : idle >> 20 ? 2 : 3;
+		for (band = 0; band < NEVER_BANDS - 1 && idle >> (32 - band) == 0;)
+			band++;
+		return band;
 	}
 	for (band = NEVER_BANDS;
 		 band < BANDS - 1 && wait < (double) (UINT64_C(1) << 31); band++)
@@ -423,6 +427,14 @@ static uint32_t
 pbm_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
 	return tp_coldest_bands(pool, cursor, BANDS, 0, band_of);
+}
+
+static uint32_t
+pbm_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	return tp_upcoming_sweep(pool, ahead, param(pool, PARAM_SAMPLES) +
+							 param(pool, PARAM_REMEMBER),
+							 BANDS, band_of);
 }
 
 static int
@@ -524,8 +536,8 @@ const tp_policy tp_policy_pbm = {
 	.name = "pbm",
 	.title = "predictive buffer management",
 	.source = "Khalaji, Guo, Vanderkooy, Daudjee, PVLDB 2025",
-	.flags = TP_HIT_LOCK_FREE | TP_CHOICE_LOCK_FREE | TP_RANDOMIZED |
-		TP_ASKS_SCANS | TP_USES_TIME,
+	.flags = TP_HIT_LOCK_FREE | TP_CHOICE_LOCK_FREE | TP_UPCOMING_LOCK_FREE |
+		TP_RANDOMIZED | TP_ASKS_SCANS | TP_USES_TIME,
 	.state_size = sizeof(pbm_state),
 	.extra_size = sizeof(pbm_page),
 	.chooser_size = sizeof(pbm_choice),
@@ -539,6 +551,7 @@ const tp_policy tp_policy_pbm = {
 	.admit = pbm_admit,
 	.forget = pbm_forget,
 	.coldest = pbm_coldest,
+	.upcoming = pbm_upcoming,
 	.describe = pbm_describe,
 	.check = pbm_check,
 };

@@ -132,28 +132,55 @@ pbm_pq_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	reference(pool, group_find(pool, page), page.block, access->now);
 }
 
-/* Stage and position: as the frame's. */
+/* The first frame of the cursor's stage or, if it is empty, of the next. */
+static uint32_t
+first_of_stage(const tp_pool *pool, tp_cursor *cursor)
+{
+	const timeline *t = tp_state(pool, timeline);
+
+	cursor->stage = timeline_occupied(pool, cursor->stage);
+	if (cursor->stage >= timeline_buckets(t) + 2)
+		return TP_NONE;
+	return pool->nodes[group_list_tail(pool, timeline_list(t, cursor->stage))].next;
+}
+
+/* The frame behind this one, whose stage is the cursor's. */
+static uint32_t
+next_of_stage(const tp_pool *pool, tp_cursor *cursor, uint32_t frame)
+{
+	uint32_t	group;
+
+	if (!is_host(pool, frame))
+		return pool->nodes[frame].next;
+	group = links_of(pool, frame)->prev;
+	if (group < FIRST_LIST)
+		return pool->nodes[group].next;
+	cursor->stage++;
+	return first_of_stage(pool, cursor);
+}
+
+/* A page that has been moved, to another stage even, leads on from there. */
 static uint32_t
 pbm_pq_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	const timeline *t = tp_state(pool, timeline);
-	uint32_t	group;
+	uint32_t	frame;
 
-	if (cursor->started && !is_host(pool, cursor->position))
-		return cursor->position = pool->nodes[cursor->position].next;
-	if (cursor->started)
-		group = links_of(pool, cursor->position)->prev;
-	else
-		group = timeline_list(t, 0);
-	if (group >= FIRST_LIST)
+	if (!cursor->started)
 	{
-		cursor->stage = timeline_occupied(pool, cursor->stage + cursor->started);
-		if (cursor->stage >= timeline_buckets(t) + 2)
-			return TP_NONE;
-		group = group_list_tail(pool, timeline_list(t, cursor->stage));
+		cursor->started = true;
+		cursor->left = tp_resident(pool);
+		tp_walk_to(pool, cursor, first_of_stage(pool, cursor));
 	}
-	cursor->started = true;
-	return cursor->position = pool->nodes[group].next;
+	else if (!tp_walk_holds(pool, cursor))
+		tp_walk_to(pool, cursor, first_of_stage(pool, cursor));
+	frame = cursor->position;
+	if (frame == TP_NONE || cursor->left == 0 || tp_cursor_sated(cursor) ||
+		!tp_cursor_look(cursor))
+		return TP_NONE;
+	cursor->left--;
+	cursor->taken++;
+	tp_walk_to(pool, cursor, next_of_stage(pool, cursor, frame));
+	return frame;
 }
 
 static uint32_t

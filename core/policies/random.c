@@ -22,6 +22,7 @@
  *	evict, forget	off the ring.
  *	join, leave	nothing.
  *	coldest	in the order of members from index 0: no page is colder.
+ *	upcoming	tp_upcoming_sweep (list.h): all are alike.
  *
  * Costs: knows nothing of the workload; results differ from seed to seed.
  * Benefits: a hit costs nothing at all; no pattern is its worst case.
@@ -104,15 +105,23 @@ random_coldest(const tp_pool *pool, tp_cursor *cursor)
 	return tp_coldest_bands(pool, cursor, 1, 0, only_band);
 }
 
+static uint32_t
+random_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	return tp_upcoming_sweep(pool, ahead, 1, 1, only_band);
+}
+
 const tp_policy tp_policy_random = {
 	.name = "random",
 	.title = "random replacement",
 	.source = "Belady, IBM Systems Journal 1966",
-	.flags = TP_HIT_NOTHING | TP_CHOICE_LOCK_FREE | TP_RANDOMIZED,
+	.flags = TP_HIT_NOTHING | TP_CHOICE_LOCK_FREE | TP_UPCOMING_LOCK_FREE |
+		TP_RANDOMIZED,
 	.lists = {"~frames"},
 	.victim = random_victim,
 	.evict = random_evict,
 	.admit = random_admit,
 	.forget = random_forget,
 	.coldest = random_coldest,
+	.upcoming = random_upcoming,
 };

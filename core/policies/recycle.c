@@ -88,5 +88,6 @@ const tp_policy tp_policy_recycle = {
 	.admit = usage_ring_admit,
 	.forget = usage_ring_forget,
 	.coldest = recycle_coldest,
+	.upcoming = usage_ring_upcoming,
 	.check = usage_ring_check,
 };

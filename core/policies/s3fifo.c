@@ -49,6 +49,9 @@
  * S first if |S| >= target, else M first; then pages of S with 2 or 3; then
  * pages of M with 1, with 2, with 3; each from the tail.
  *
+ * upcoming: pages of S with 0 or 1, and pages of M with 0, each from the tail:
+ * from one miss to the next S may have its target size, or not.
+ *
  * Costs: ghosts for 90 % of the frames; a page that is referenced again only
  * after it has left S costs a second miss before M takes it.
  * Benefits: a hit is at most one relaxed store on the page's own frame; what
@@ -245,6 +248,14 @@ s3fifo_coldest(const tp_pool *pool, tp_cursor *cursor)
 							s_has_target_size(pool) ? s_then_m : m_then_s, 6);
 }
 
+static uint32_t
+s3fifo_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	static const count_stage s_and_m[] = {{S, 0, 1}, {M, 0, 0}};
+
+	return coldest_by_count(pool, &ahead->cursor, s_and_m, 2);
+}
+
 static int
 s3fifo_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -307,6 +318,7 @@ const tp_policy tp_policy_s3fifo = {
 	.admit = s3fifo_admit,
 	.forget = s3fifo_forget,
 	.coldest = s3fifo_coldest,
+	.upcoming = s3fifo_upcoming,
 	.trim_ghosts = s3fifo_trim_ghosts,
 	.check = s3fifo_check,
 };

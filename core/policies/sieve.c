@@ -36,6 +36,7 @@
  *
  * coldest: pages without the bit, then those with it, each in the order of
  * the search: from the hand to the head, then from the tail to the hand.
+ * upcoming: those without it.
  *
  * Costs: a search may take two rounds; old pages that are referenced now and
  * then keep their place at the tail, so that a scan is sifted only where the
@@ -147,28 +148,62 @@ sieve_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	sieve_forget(pool, frame);
 }
 
+/* Does the walk's next page still stand where it stood? */
+static bool
+in_place(const tp_pool *pool, const tp_cursor *cursor)
+{
+	return tp_walk_holds(pool, cursor) &&
+		search_next(pool, cursor->last) == cursor->position;
+}
+
+/*
+ * The pages with this bit in the order of the search, which begins anew if the
+ * queue has changed where the walk was.
+ */
+static uint32_t
+walk(const tp_pool *pool, tp_cursor *cursor, uint8_t bit)
+{
+	if (!cursor->started)
+	{
+		cursor->started = true;
+		cursor->left = tp_list_of(pool, QUEUE)->count;
+		tp_walk_to(pool, cursor, search_begin(pool));
+	}
+	else if (!in_place(pool, cursor))
+		tp_walk_to(pool, cursor, search_begin(pool));
+	while (cursor->left > 0 && cursor->position != TP_NONE &&
+		   !tp_cursor_sated(cursor) && tp_cursor_look(cursor))
+	{
+		cursor->left--;
+		cursor->last = cursor->position;
+		tp_walk_to(pool, cursor, search_next(pool, cursor->last));
+		if (count_of(pool, cursor->last) == bit)
+		{
+			cursor->taken++;
+			return cursor->last;
+		}
+	}
+	return TP_NONE;
+}
+
 /* stage: the bit of the pages that are yielded. */
 static uint32_t
 sieve_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	uint32_t	begin = search_begin(pool);
-
-	for (; begin != TP_NONE && cursor->stage <= 1;
-		 cursor->stage++, cursor->started = false)
+	for (; cursor->stage <= 1; tp_cursor_end_stage(cursor))
 	{
-		uint32_t	frame = cursor->started ?
-			search_next(pool, cursor->position) : begin;
+		uint32_t	frame = walk(pool, cursor, (uint8_t) cursor->stage);
 
-		for (; frame != begin || !cursor->started;
-			 frame = search_next(pool, frame))
-		{
-			cursor->started = true;
-			cursor->position = frame;
-			if (count_of(pool, frame) == cursor->stage)
-				return frame;
-		}
+		if (frame != TP_NONE || tp_cursor_paused(cursor))
+			return frame;
 	}
 	return TP_NONE;
+}
+
+static uint32_t
+sieve_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	return walk(pool, &ahead->cursor, 0);
 }
 
 static int
@@ -205,5 +240,6 @@ const tp_policy tp_policy_sieve = {
 	.admit = sieve_admit,
 	.forget = sieve_forget,
 	.coldest = sieve_coldest,
+	.upcoming = sieve_upcoming,
 	.check = sieve_check,
 };

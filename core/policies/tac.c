@@ -33,6 +33,7 @@
  * exponent of the temperature last looked at, as of now, -20 .. 39 (what is
  * outside counts as at the end), in the order of members; by bands, the
  * lowest first, from the tail.
+ *	  upcoming: by heap, cell by cell from the top; by bands, as coldest.
  *
  * Costs: a victim O(heap_refresh * log c) by heap; knows extents, not pages:
  * a page that is never read again stays warm among neighbours that are.
@@ -268,6 +269,18 @@ tac_coldest(const tp_pool *pool, tp_cursor *cursor)
 	return tp_coldest_lists(pool, cursor, order, BANDS);
 }
 
+static uint32_t
+tac_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	uint32_t	frame;
+
+	if (tp_state(pool, tac_state)->banded)
+		return tac_coldest(pool, &ahead->cursor);
+	frame = heap_walk(pool, tp_list_of(pool, CACHED)->count, &ahead->cursor);
+	ahead->cursor.taken += frame != TP_NONE;
+	return frame;
+}
+
 static int
 tac_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -338,5 +351,6 @@ const tp_policy tp_policy_tac = {
 	.admit = tac_admit,
 	.forget = tac_forget,
 	.coldest = tac_coldest,
+	.upcoming = tac_upcoming,
 	.check = tac_check,
 };

@@ -39,6 +39,8 @@
  *	leave	likewise; then A1out's tail is dropped while |A1out| > Kout.
  *	coldest	A1in then Am if |A1in| > Kin, otherwise Am then A1in; each from
  *			tail to head.
+ *	upcoming	A1in and Am, each from tail to head: while A1in is about as long
+ *			as Kin they take turns.
  *
  * Costs: two parameters; a hit on Am moves a node, so hits need the pool's
  * lock; a page in use is read twice before it is kept.
@@ -182,6 +184,14 @@ two_q_coldest(const tp_pool *pool, tp_cursor *cursor)
 							a1in_yields(pool) ? in_first : main_first, 2);
 }
 
+static uint32_t
+two_q_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	static const uint8_t lists[] = {A1IN, AM};
+
+	return tp_upcoming_lists(pool, &ahead->cursor, lists, 2);
+}
+
 static int
 two_q_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -245,6 +255,7 @@ const tp_policy tp_policy_2q = {
 	.admit = two_q_admit,
 	.forget = two_q_forget,
 	.coldest = two_q_coldest,
+	.upcoming = two_q_upcoming,
 	.trim_ghosts = two_q_trim_ghosts,
 	.check = two_q_check,
 };

@@ -17,6 +17,9 @@
  * happens to it; if its count is 0, it is the victim; otherwise its count is
  * lowered by the policy's rule.  Repeat.  If no frame of the stretch is both
  * resident and usable, there is no victim, and the hand stays where it was.
+ *
+ * upcoming, where the stretch is all members: the pages at 0 in the order of
+ * members from the hand on.
  */
 #ifndef TIDEPOOL_USAGE_RING_H
 #define TIDEPOOL_USAGE_RING_H
@@ -114,6 +117,33 @@ usage_ring_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	(void) slot;
 	if (state->hand >= pool->header->frames)
 		state->hand = 0;
+}
+
+/* The frames at 0, once round from where the hand was when the walk began. */
+static inline uint32_t
+usage_ring_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	tp_cursor  *cursor = &ahead->cursor;
+	uint32_t	n = pool->header->frames;
+
+	if (!cursor->started)
+	{
+		cursor->started = true;
+		cursor->last = tp_state(pool, usage_ring)->hand;
+	}
+	while (cursor->position < n && !tp_cursor_sated(cursor) &&
+		   tp_cursor_look(cursor))
+	{
+		uint64_t	i = (uint64_t) cursor->last + cursor->position++;
+		uint32_t	frame = pool->members[i % n];
+
+		if (!tp_is_free(pool, frame) && count_of(pool, frame) == 0)
+		{
+			cursor->taken++;
+			return frame;
+		}
+	}
+	return TP_NONE;
 }
 
 static inline int

@@ -56,6 +56,8 @@
  *	  coldest: window, probation, protected, each from its tail, if |window| +
  *	    vacant frames >= max_window and the estimate for its tail is at most
  *	    that for the tail of probation; probation, window, protected otherwise.
+ *	  upcoming: window and probation, each from its tail, since estimates
+ *	    decide which of them gives a page; if probation is empty, protected.
  *
  * Costs: every hit moves a node and touches a second cache line, so hits need
  * the pool's lock; what is new and will be needed often has to be referenced
@@ -249,6 +251,15 @@ w_tinylfu_coldest(const tp_pool *pool, tp_cursor *cursor)
 							window_first ? recent_first : main_first, 3);
 }
 
+static uint32_t
+w_tinylfu_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	static const uint8_t lists[] = {WINDOW, PROBATION, PROTECTED};
+
+	return tp_upcoming_lists(pool, &ahead->cursor, lists,
+							 tp_list_of(pool, PROBATION)->count > 0 ? 2 : 3);
+}
+
 static int
 w_tinylfu_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -302,5 +313,6 @@ const tp_policy tp_policy_w_tinylfu = {
 	.admit = w_tinylfu_admit,
 	.forget = w_tinylfu_forget,
 	.coldest = w_tinylfu_coldest,
+	.upcoming = w_tinylfu_upcoming,
 	.check = w_tinylfu_check,
 };

@@ -53,6 +53,7 @@
  *	  leave: trim the ghosts to floor(history * c).
  *	  coldest: 16 bands by value, in the order of members from index 0: below
  *	    2^-15, then each twice as wide as the one before, the last from 1/2 on.
+ *	  upcoming: tp_upcoming_sweep (list.h), by these bands.
  *
  * Costs: up to 12 divisions for each frame of a sample.
  * Benefits: recency and frequency from one log, which a hit touches once in an
@@ -308,6 +309,13 @@ watt_coldest(const tp_pool *pool, tp_cursor *cursor)
 	return tp_coldest_bands(pool, cursor, BANDS, 0, band_of);
 }
 
+static uint32_t
+watt_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	return tp_upcoming_sweep(pool, ahead, (uint32_t) pool->header->params[PARAM_SAMPLE],
+							 BANDS, band_of);
+}
+
 static int
 watt_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -383,8 +391,8 @@ const tp_policy tp_policy_watt = {
 	.name = "watt",
 	.title = "write-aware timestamp tracking",
 	.source = "Voehringer, Leis, PVLDB 2023",
-	.flags = TP_HIT_LOCK_FREE | TP_CHOICE_LOCK_FREE | TP_COUNTS_ALL |
-		TP_WANTS_WRITES | TP_RANDOMIZED,
+	.flags = TP_HIT_LOCK_FREE | TP_CHOICE_LOCK_FREE | TP_UPCOMING_LOCK_FREE |
+		TP_COUNTS_ALL | TP_WANTS_WRITES | TP_RANDOMIZED,
 	.state_size = sizeof(watt_state),
 	.extra_size = sizeof(watt_page),
 	.params = watt_params,
@@ -399,6 +407,7 @@ const tp_policy tp_policy_watt = {
 	.admit = watt_admit,
 	.forget = watt_forget,
 	.coldest = watt_coldest,
+	.upcoming = watt_upcoming,
 	.trim_ghosts = watt_trim_ghosts,
 	.check = watt_check,
 };

@@ -255,16 +255,46 @@ fixture_expect(fixture *f, const char *state)
 	assert_string_equal(text, state);
 }
 
+static void
+add_block(const fixture *f, char *text, uint32_t frame)
+{
+	sprintf(text + strlen(text), "%s%u", *text ? " " : "",
+			f->pool.nodes[frame].block);
+}
+
 void
 fixture_expect_coldest(fixture *f, const char *blocks)
 {
-	char		text[1024] = "";
 	tp_cursor	cursor = {0};
+
+	fixture_expect_slice(f, &cursor, UINT32_MAX, blocks);
+	assert_true(cursor.over);
+}
+
+void
+fixture_expect_slice(fixture *f, tp_cursor *cursor, uint64_t looks,
+					 const char *blocks)
+{
+	char		text[1024] = "";
 	uint32_t	frame;
 
-	while ((frame = tp_coldest(&f->pool, &cursor)) != TP_NONE)
-		sprintf(text + strlen(text), "%s%u", *text ? " " : "",
-				f->pool.nodes[frame].block);
+	cursor->pause = cursor->looks + looks;
+	while ((frame = tp_coldest(&f->pool, cursor)) != TP_NONE)
+		add_block(f, text, frame);
+	assert_string_equal(text, blocks);
+}
+
+void
+fixture_expect_upcoming(fixture *f, tp_lookahead *ahead, uint32_t victims,
+						const char *blocks)
+{
+	char		text[1024] = "";
+	uint32_t	frame;
+
+	tp_upcoming_begin(ahead, victims, usable, f);
+	while ((frame = tp_upcoming(&f->pool, ahead)) != TP_NONE)
+		add_block(f, text, frame);
+	assert_true(ahead->cursor.over);
 	assert_string_equal(text, blocks);
 }
 

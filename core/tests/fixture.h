@@ -58,6 +58,14 @@ void		fixture_expect(fixture *f, const char *state);
 /* Asserts the order of coldest: blocks, separated by spaces. */
 void		fixture_expect_coldest(fixture *f, const char *blocks);
 
+/* Asserts what comes of so many further looks of a walk with coldest. */
+void		fixture_expect_slice(fixture *f, tp_cursor *cursor, uint64_t looks,
+								 const char *blocks);
+
+/* Asserts what a round of looking ahead finds. */
+void		fixture_expect_upcoming(fixture *f, tp_lookahead *ahead,
+									uint32_t victims, const char *blocks);
+
 /* Makes a new fixture, runs the text, asserts the state, frees it. */
 void		expect_state(const char *policy, const char *params,
 						 uint32_t frames, const char *text, const char *state);

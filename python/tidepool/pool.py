@@ -138,6 +138,14 @@ class Pool:
         n = lib.tps_cache_coldest(self._cache, frames)
         return list(frames[0:n])
 
+    def walk(self) -> Walk:
+        """Begin to walk the resident frames as coldest does, in slices."""
+        return Walk(self)
+
+    def lookahead(self) -> Lookahead:
+        """Begin to look ahead of evictions, as a background writer does."""
+        return Lookahead(self)
+
     def move(self) -> None:
         """Move the state to another place in memory; nothing else changes."""
         if not lib.tps_cache_move(self._cache):
@@ -181,3 +189,52 @@ class Pool:
     @staticmethod
     def _frame(frame: int) -> int | None:
         return None if frame == lib.TP_NONE else frame
+
+
+class Walk:
+    """A walk over a pool's resident frames, next victim first.
+
+    Between its slices the pool may change: then frames may be missed or come
+    twice, but the walk ends.
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._cursor = ffi.new("tp_cursor *")
+
+    @property
+    def over(self) -> bool:
+        """Whether the walk has ended."""
+        return bool(self._cursor.over)
+
+    def slice(self, looks: int) -> list[int]:
+        """Return the frames that come of so many looks, at least one."""
+        frames = ffi.new("uint32_t[]", looks)
+        n = lib.tps_cache_coldest_slice(self._pool._cache, self._cursor, looks, frames)
+        return list(frames[0:n])
+
+
+class Lookahead:
+    """Rounds of looking for frames that are likely to be evicted soon, in slices."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._ahead = ffi.new("tp_lookahead *")
+
+    def begin(self, victims: int) -> None:
+        """Begin a round: so many evictions, at least one, are expected until the next."""
+        lib.tps_cache_upcoming_begin(self._ahead, victims)
+
+    @property
+    def over(self) -> bool:
+        """Whether the round has ended."""
+        return bool(self._ahead.cursor.over)
+
+    def slice(self, looks: int, unwanted: Collection[int] = ()) -> list[int]:
+        """Return the frames, but the unwanted, that come of so many looks, at least one."""
+        marks = ffi.new("unsigned char[]", self._pool.capacity)
+        for frame in unwanted:
+            marks[frame] = 1
+        frames = ffi.new("uint32_t[]", looks)
+        n = lib.tps_cache_upcoming_slice(self._pool._cache, self._ahead, marks, looks, frames)
+        return list(frames[0:n])

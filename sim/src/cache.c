@@ -209,6 +209,42 @@ tps_cache_coldest(const tps_cache *cache, uint32_t *frames)
 	return n;
 }
 
+uint32_t
+tps_cache_coldest_slice(const tps_cache *cache, tp_cursor *cursor,
+						uint32_t looks, uint32_t *frames)
+{
+	uint32_t	n = 0;
+	uint32_t	frame;
+
+	cursor->pause = cursor->looks + looks;
+	while ((frame = tp_coldest(&cache->pool, cursor)) != TP_NONE)
+		frames[n++] = frame;
+	return n;
+}
+
+void
+tps_cache_upcoming_begin(tp_lookahead *ahead, uint32_t victims)
+{
+	tp_upcoming_begin(ahead, victims, NULL, NULL);
+}
+
+uint32_t
+tps_cache_upcoming_slice(const tps_cache *cache, tp_lookahead *ahead,
+						 const unsigned char *unwanted, uint32_t looks,
+						 uint32_t *frames)
+{
+	uint32_t	n = 0;
+	uint32_t	frame;
+
+	ahead->wanted = unwanted ? not_marked : NULL;
+	ahead->arg = (void *) unwanted;
+	ahead->cursor.pause = ahead->cursor.looks + looks;
+	while ((frame = tp_upcoming(&cache->pool, ahead)) != TP_NONE)
+		if (unwanted == NULL || !unwanted[frame])
+			frames[n++] = frame;
+	return n;
+}
+
 bool
 tps_cache_move(tps_cache *cache)
 {

@@ -100,6 +100,9 @@ class ARC(Model):
         t1, t2 = self.T1[::-1], self.T2[::-1]
         return t1 + t2 if len(self.T1) > self.p else t2 + t1
 
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        return self.T1[::-1][:victims] + self.T2[::-1][:victims]
+
     def state(self) -> dict[str, list[str] | str]:
         return {
             "T1": [self.show(frame) for frame in self.T1],

@@ -262,6 +262,14 @@ class Model:
     def coldest(self) -> list[int]:
         raise NotImplementedError
 
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        """The frames that a round of looking ahead finds; unwanted ones may be among them."""
+        return self.coldest()[:victims]
+
+    def may_find(self, found: list[int], victims: int, unwanted: Collection[int]) -> bool:
+        """Whether a round finds these, the unwanted left out."""
+        return found == [f for f in self.upcoming(victims, unwanted) if f not in unwanted]
+
     def state(self) -> dict[str, list[str] | str]:
         """Lists by name, then fields by name, in the order of tp_describe."""
         raise NotImplementedError

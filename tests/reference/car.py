@@ -125,6 +125,13 @@ class CAR(Model):
             frame for frame in t2 + t1 if self.bit[frame] == 1
         ]
 
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        return [
+            frame
+            for clock in (self.T1, self.T2)
+            for frame in [frame for frame in clock[::-1] if self.bit[frame] == 0][:victims]
+        ]
+
     def state(self) -> dict[str, list[str] | str]:
         return {
             "T1": [self.show(frame, self.bit[frame]) for frame in self.T1],

@@ -54,6 +54,9 @@ class Clock(Model):
             (frame for frame in turn if frame in self.page), key=lambda frame: self.usage[frame]
         )
 
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        return [frame for frame in self.coldest() if self.usage[frame] == 0][:victims]
+
     def state(self) -> dict[str, list[str] | str]:
         ring = [self.show(frame, self.usage[frame]) for frame in self.members if frame in self.page]
         return {"ring": ring, "hand": str(self.hand)}

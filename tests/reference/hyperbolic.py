@@ -6,12 +6,14 @@ from collections.abc import Collection
 
 from reference.base import Model, promotes
 from reference.sample import sample_frames
+from reference.sweep import Sweep
 
 
 class Hyperbolic(Model):
     per_frame = ("references", "inserted")
 
     def init(self) -> None:
+        self.sweep = Sweep(int(self.params["sample"]), 16, self.band)
         self.clock = 0
         self.references: dict[int, int] = {}
         self.inserted: dict[int, int] = {}
@@ -57,6 +59,9 @@ class Hyperbolic(Model):
 
     def coldest(self) -> list[int]:
         return sorted(self.resident(), key=self.band)  # which is stable
+
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        return self.sweep.round(self, victims, unwanted)
 
     def state(self) -> dict[str, list[str] | str]:
         return {

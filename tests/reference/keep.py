@@ -28,5 +28,8 @@ class Keep(Model):
     def coldest(self) -> list[int]:
         return self.kept[::-1]
 
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        return []
+
     def state(self) -> dict[str, list[str] | str]:
         return {"kept": [self.show(frame) for frame in self.kept]}

@@ -71,6 +71,9 @@ class LeanEvict(Model):
     def coldest(self) -> list[int]:
         return self.cooling[::-1] + self.hot
 
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        return self.cooling[::-1][:victims]
+
     def state(self) -> dict[str, list[str] | str]:
         return {
             "hot": [self.show(frame) for frame in self.hot],

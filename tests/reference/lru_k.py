@@ -138,6 +138,19 @@ class LRUK(Model):
         finite = sorted(self.finite, key=digits, reverse=True)
         return [frames[page] for page in [*self.infinite[::-1], *finite]]
 
+    def may_find(self, found: list[int], victims: int, unwanted: Collection[int]) -> bool:
+        """Behind those of infinite, any of finite: heaps have cells, models do not."""
+        frames = {page: frame for frame, page in self.page.items()}
+        infinite = [frames[page] for page in self.infinite[::-1]][:victims]
+        first = [frame for frame in infinite if frame not in unwanted]
+        rest = found[len(first) :]
+        return (
+            found[: len(first)] == first
+            and len(infinite) + len(rest) <= victims
+            and len(rest) == len(set(rest))
+            and set(rest) <= {frames[page] for page in self.finite} - set(unwanted)
+        )
+
     def show_pages(self, pages: list[int]) -> list[str]:
         return [f"{self.show_page(page)}*{self.known(page)}" for page in pages]
 

@@ -93,15 +93,21 @@ class OSIC(Model):
     def on_forget(self, frame: int) -> None:
         del self.hot[frame]
 
+    def round(self, i: int) -> list[int]:
+        """The frames of a partition in the order in which its hand comes to them."""
+        own = list(self.partition(i))
+        turn = self.hands[i] - own[0] if own else 0
+        return [self.members[index] for index in own[turn:] + own[:turn]]
+
     def coldest(self) -> list[int]:
-        order: list[int] = []
-        for i in range(self.partitions):
-            own = list(self.partition(i))
-            turn = self.hands[i] - own[0] if own else 0
-            order += [self.members[index] for index in own[turn:] + own[:turn]]
+        order = [frame for i in range(self.partitions) for frame in self.round(i)]
         return sorted(
             (frame for frame in order if frame in self.page), key=lambda frame: self.hot[frame]
         )
+
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        ahead = [frame for i in range(self.partitions) for frame in self.round(i)[:victims]]
+        return [frame for frame in ahead if frame in self.page and not self.hot[frame]]
 
     def state(self) -> dict[str, list[str] | str]:
         ring = [frame for frame in self.members if frame in self.page]

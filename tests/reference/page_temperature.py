@@ -8,12 +8,14 @@ from collections.abc import Collection
 from reference.base import Model
 from reference.extents import Extents
 from reference.sample import sample_frames
+from reference.sweep import Sweep
 
 
 class PageTemperature(Model):
     savings = (1.0, 0.01)  # of a pool without a tier
 
     def init(self) -> None:
+        self.sweep = Sweep(int(self.params["sample"]), 61, self.band)
         self.extents: Extents | None = None
 
     def read(self, page: int) -> None:
@@ -45,14 +47,18 @@ class PageTemperature(Model):
 
     def on_forget(self, frame: int) -> None: ...
 
-    def coldest(self) -> list[int]:
-        def exponent(frame: int) -> float:
-            temperature = self.temperature(self.page[frame])
-            if temperature <= 0:
-                return -math.inf
-            return min(max(math.frexp(temperature)[1] - 1, -20), 39)
+    def band(self, frame: int) -> int:
+        """0 for no temperature, then the exponents from -20 to 39."""
+        temperature = self.temperature(self.page[frame])
+        if temperature <= 0:
+            return 0
+        return min(max(math.frexp(temperature)[1] - 1, -20), 39) + 21
 
-        return sorted([frame for frame in self.members if frame in self.page], key=exponent)
+    def coldest(self) -> list[int]:
+        return sorted([frame for frame in self.members if frame in self.page], key=self.band)
+
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        return self.sweep.round(self, victims, unwanted)
 
     def state(self) -> dict[str, list[str] | str]:
         return {"cached": [self.show(frame) for frame in self.members if frame in self.page]}

@@ -10,6 +10,7 @@ import numpy as np
 
 from reference.base import Evicted, Model
 from reference.sample import sample_frames
+from reference.sweep import Sweep
 
 MOST = 256  # frames in a sample
 
@@ -79,6 +80,7 @@ class PBM(Model):
     per_frame = ("history",)
 
     def init(self) -> None:
+        self.sweep = Sweep(int(self.params["samples"] + self.params["remember"]), 28, self.band)
         self.chain = Chain()
         self.neighbours: list[tuple[int, int]] = []  # of the last victim, as in list
         self.expected: dict[int, float] = {}  # of the frames in list
@@ -208,14 +210,17 @@ class PBM(Model):
         wait = self.estimate(frame, self.seen)
         if wait == inf:
             idle = self.history[frame].idle(self.seen)
-            return [idle >= 2**30, idle >= 2**25, idle >= 2**20, True].index(True)
-        return next((band for band in range(4, 15) if wait >= 4.0 ** (4 - band) * 2**31), 15)
+            return next((band for band in range(15) if idle >= 2 ** (32 - band)), 15)
+        return next((band for band in range(16, 27) if wait >= 4.0 ** (16 - band) * 2**31), 27)
 
     def resident(self) -> list[int]:
         return [frame for frame in self.members if frame in self.page]
 
     def coldest(self) -> list[int]:
         return sorted(self.resident(), key=self.band)  # which is stable
+
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        return self.sweep.round(self, victims, unwanted)
 
     def state(self) -> dict[str, list[str] | str]:
         return {

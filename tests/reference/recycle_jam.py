@@ -67,6 +67,9 @@ class FastClock(Model):
     def coldest(self) -> list[int]:
         return sorted(self.round(), key=self.rounds_left)
 
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        return [frame for frame in self.round() if self.usage[frame] == 0][:victims]
+
     def mark(self, frame: int) -> int:
         """The mark that tp_describe shows."""
         return 0

@@ -90,6 +90,11 @@ class S3FIFO(Model):
             order += [frame for frame in m if self.freq[frame] == freq]
         return order
 
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        s = [frame for frame in self.S[::-1] if self.freq[frame] <= 1]
+        m = [frame for frame in self.M[::-1] if self.freq[frame] == 0]
+        return s[:victims] + m[:victims]
+
     def state(self) -> dict[str, list[str] | str]:
         return {
             "S": [self.show(frame, self.freq[frame]) for frame in self.S],

@@ -57,6 +57,9 @@ class Sieve(Model):
             order = order[i:] + order[:i]
         return sorted(order, key=lambda frame: self.visited[frame])
 
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        return [frame for frame in self.coldest() if not self.visited[frame]][:victims]
+
     def state(self) -> dict[str, list[str] | str]:
         return {
             "queue": [

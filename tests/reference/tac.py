@@ -147,6 +147,19 @@ class TAC(Model):
 
         return sorted([frame for frame in self.members if frame in self.page], key=exponent)
 
+    def may_find(self, found: list[int], victims: int, unwanted: Collection[int]) -> bool:
+        """By heap, so many frames and the coldest: heaps have cells, models do not."""
+        if self.banded:
+            return super().may_find(found, victims, unwanted)
+        if unwanted:
+            return set(found) <= set(self.page) - set(unwanted)
+        coldest = min(self.page, key=lambda f: (self.aged(f), f), default=None)
+        return (
+            len(found) == len(set(found)) == min(victims, len(self.page))
+            and set(found) <= set(self.page)
+            and (coldest is None or found[0] == coldest)
+        )
+
     def state(self) -> dict[str, list[str] | str]:
         cached = [frame for frame in self.members if frame in self.page and not self.banded]
         lists = {"cached": [self.show(frame) for frame in cached]}

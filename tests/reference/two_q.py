@@ -69,6 +69,9 @@ class TwoQ(Model):
         first, second = self.eviction_order()
         return first[::-1] + second[::-1]
 
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        return self.A1in[::-1][:victims] + self.Am[::-1][:victims]
+
     def state(self) -> dict[str, list[str] | str]:
         return {
             "A1in": [self.show(frame) for frame in self.A1in],

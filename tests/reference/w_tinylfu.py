@@ -179,6 +179,11 @@ class WTinyLFU(Model):
             return self.window[::-1] + self.probation[::-1] + self.protected[::-1]
         return self.probation[::-1] + self.window[::-1] + self.protected[::-1]
 
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        last = [] if self.probation else self.protected
+        lists = (self.window, self.probation, last)
+        return [frame for frames in lists for frame in frames[::-1][:victims]]
+
     def state(self) -> dict[str, list[str] | str]:
         return {
             "window": [self.show(frame) for frame in self.window],

@@ -7,6 +7,7 @@ from math import floor
 
 from reference.base import VACUUM, WRITE, Model, promotes
 from reference.sample import sample_frames
+from reference.sweep import Sweep
 
 GHOST_ACCESSES, GHOST_WRITES = 4, 1  # stamps that a ghost has room for
 
@@ -21,6 +22,7 @@ class Watt(Model):
     per_frame = ("accesses", "writes")
 
     def init(self) -> None:
+        self.sweep = Sweep(int(self.params["sample"]), 16, self.band)
         self.accesses: dict[int, Log] = {}
         self.writes: dict[int, Log] = {}
         self.history: list[int] = []
@@ -124,6 +126,9 @@ class Watt(Model):
 
     def coldest(self) -> list[int]:
         return sorted(self.resident(), key=self.band)  # which is stable
+
+    def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
+        return self.sweep.round(self, victims, unwanted)
 
     def state(self) -> dict[str, list[str] | str]:
         return {

@@ -42,7 +42,7 @@
  * at the start and releases none.
  *
  * LOCKING.  The core takes no locks.  The caller must hold the pool's lock
- * exclusively around every operation, with two exceptions:
+ * exclusively around every operation, with three exceptions:
  *
  * hit, for a policy that declares TP_HIT_LOCK_FREE, may run at any time beside
  * anything.  Such a hit writes only fields of its own frame, with relaxed
@@ -58,6 +58,8 @@
  * Fields of the whole pool they change with relaxed atomics.  In a shared pool
  * no list is counted, and the free list is empty.  The worst a race costs is a
  * worse choice.
+ *
+ * upcoming, for a policy that declares TP_UPCOMING_LOCK_FREE: it writes nothing.
  *
  * TIME.  Comes from the caller with each reference.  RANDOMNESS.  Comes from
  * the seed in the header.  The same operations with the same seed always give
@@ -218,15 +220,81 @@ tp_promotes(const tp_access *access)
 typedef bool (*tp_usable) (void *arg, uint32_t frame);
 
 /*
- * Position of a walk with coldest.  Zero-initialised to begin; valid as long
- * as the pool does not change.
+ * Position of a walk with coldest or upcoming.  Zero-initialised to begin.
+ *
+ * A walk may pause and go on later, whatever has happened to the pool in the
+ * meantime.  If nothing has, it is the same walk as without the pause.
+ * Otherwise frames may be missed or come twice; but each is a frame of the
+ * pool, and the walk ends.
  */
 typedef struct tp_cursor
 {
+	uint64_t	looks;			/* frames looked at since the walk began */
+	uint64_t	pause;			/* looks at which to pause; 0: never */
 	uint32_t	stage;			/* list or band, counted in order of eviction */
-	uint32_t	position;		/* frame or member, as the policy uses it */
-	bool		started;		/* position is meaningful */
+	uint32_t	position;		/* frame, member or cell to look at next */
+	uint32_t	generation;		/* of that frame */
+	uint32_t	last;			/* of a list: the frame looked at before */
+	uint32_t	left;			/* of a list: looks that remain in this stage */
+	uint32_t	taken;			/* frames that have come, towards the share */
+	uint32_t	share;			/* most frames to come; 0: all */
+	bool		started;		/* within the stage */
+	bool		over;			/* the walk has ended */
 } tp_cursor;
+
+static inline bool
+tp_cursor_paused(const tp_cursor *cursor)
+{
+	return cursor->pause != 0 && cursor->looks >= cursor->pause;
+}
+
+/* At the walk's next frame: may it look?  Otherwise it returns TP_NONE. */
+static inline bool
+tp_cursor_look(tp_cursor *cursor)
+{
+	if (tp_cursor_paused(cursor))
+		return false;
+	cursor->looks++;
+	return true;
+}
+
+/* Have enough frames come? */
+static inline bool
+tp_cursor_sated(const tp_cursor *cursor)
+{
+	return cursor->share != 0 && cursor->taken >= cursor->share;
+}
+
+static inline void
+tp_cursor_end_stage(tp_cursor *cursor)
+{
+	cursor->stage++;
+	cursor->position = 0;
+	cursor->started = false;
+}
+
+#define TP_MAX_BANDS 64			/* of a policy that sweeps */
+
+/*
+ * What somebody who looks ahead of evictions, a background writer say, keeps
+ * between its slices and rounds: in its own memory, zero-initialised.  From
+ * next on it is for policies that sweep (tp_upcoming_sweep).
+ */
+typedef struct tp_lookahead
+{
+	tp_cursor	cursor;			/* of this round */
+	tp_usable	wanted;			/* what it is about, where that is cheaper to
+								 * tell than how cold a page is; NULL: any */
+	void	   *arg;			/* of wanted */
+	uint32_t	next;			/* member that the sweep goes on with */
+	uint32_t	passed;			/* resident frames looked at */
+	uint32_t	counted;		/* pages in bands[], since it was cleared */
+	uint32_t	bands[TP_MAX_BANDS];	/* pages by how cold they are */
+	bool		learned;		/* the three below are meaningful */
+	uint32_t	threshold;		/* pages of lower bands will go soon; ... */
+	double		portion;		/* ... and so much of this band */
+	double		credit;			/* of a page of this band, up to 1 */
+} tp_lookahead;
 
 /* Receives each violation that check finds.  index: a frame or a ghost. */
 typedef void (*tp_report) (void *arg, const char *violation, uint32_t index);
@@ -286,8 +354,11 @@ typedef struct tp_field
 									 * may run without the pool's lock, unless
 									 * its parameters ask for ghosts */
 
+#define TP_UPCOMING_LOCK_FREE 0x400 /* upcoming may run without the pool's
+									 * lock */
+
 /*
- * The policy.  In every call the caller holds the pool's lock, but for the two
+ * The policy.  In every call the caller holds the pool's lock, but for the three
  * exceptions above.  NULL is allowed where a default is named.
  */
 struct tp_policy
@@ -400,9 +471,25 @@ struct tp_policy
 
 	/*
 	 * The resident frames, next victim first as far as the policy can tell
-	 * without changing anything; each exactly once; TP_NONE at the end.
+	 * without changing anything; each exactly once; TP_NONE at the end, and
+	 * where tp_cursor_look says so.  Without upcoming also after the cursor's
+	 * share.
 	 */
 	uint32_t	(*coldest) (const tp_pool *pool, tp_cursor *cursor);
+
+	/*
+	 * Frames that are likely to be among the next victims, as many as the
+	 * cursor's share, or as many of each list if several take turns; TP_NONE
+	 * at the end, and where tp_cursor_look says so.  Changes nothing.  Frames
+	 * that ahead->wanted is false for need not come.
+	 *
+	 * With TP_UPCOMING_LOCK_FREE this may run beside anything, and reads what
+	 * changes with relaxed loads.  A race may cost a frame that is not a
+	 * likely victim, or none at all, but no more.
+	 *
+	 * NULL: as coldest with that share.
+	 */
+	uint32_t	(*upcoming) (const tp_pool *pool, tp_lookahead *ahead);
 
 	/*
 	 * Drop the ghosts the policy values least until at most limit remain.

@@ -269,11 +269,53 @@ tp_admit(const tp_pool *pool, uint32_t frame, tp_page page,
 	pool->policy->admit(pool, frame, access);
 }
 
-/* Walk the resident frames, next victim first; see tp_policy.coldest. */
+/*
+ * Walk the resident frames, next victim first; see tp_policy.coldest.
+ * TP_NONE: the walk is over, or it pauses and cursor->over is false.
+ */
 static inline uint32_t
 tp_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	return pool->policy->coldest(pool, cursor);
+	uint32_t	frame = cursor->over ? TP_NONE :
+		pool->policy->coldest(pool, cursor);
+
+	if (frame == TP_NONE && !tp_cursor_paused(cursor))
+		cursor->over = true;
+	return frame;
+}
+
+/*
+ * Begin a round of looking for the next victims, so many (more than 0) being
+ * expected until the next round.  For wanted see tp_lookahead.
+ */
+static inline void
+tp_upcoming_begin(tp_lookahead *ahead, uint32_t victims, tp_usable wanted,
+				  void *arg)
+{
+	const tp_cursor begin = {.share = victims};
+
+	ahead->cursor = begin;
+	ahead->wanted = wanted;
+	ahead->arg = arg;
+}
+
+/*
+ * The next frame that is likely to be evicted soon; see tp_policy.upcoming.
+ * TP_NONE: the round is over, or it pauses and ahead->cursor.over is false.
+ */
+static inline uint32_t
+tp_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	tp_cursor  *cursor = &ahead->cursor;
+	uint32_t	frame;
+
+	if (pool->policy->upcoming == NULL)
+		return tp_coldest(pool, cursor);
+	frame = cursor->over ? TP_NONE :
+		pool->policy->upcoming(pool, ahead);
+	if (frame == TP_NONE && !tp_cursor_paused(cursor))
+		cursor->over = true;
+	return frame;
 }
 
 /*

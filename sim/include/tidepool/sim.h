@@ -68,6 +68,19 @@ uint64_t	tps_cache_page_of(const tps_cache *cache, uint32_t frame);
 /* The resident frames, next victim first; returns how many were written. */
 uint32_t	tps_cache_coldest(const tps_cache *cache, uint32_t *frames);
 
+/*
+ * The same in slices, and frames likely to go soon (tp_coldest, tp_upcoming):
+ * what comes of so many further looks.  unwanted: a byte per frame, nonzero
+ * for those that need not come; NULL if all may.
+ */
+uint32_t	tps_cache_coldest_slice(const tps_cache *cache, tp_cursor *cursor,
+									uint32_t looks, uint32_t *frames);
+void		tps_cache_upcoming_begin(tp_lookahead *ahead, uint32_t victims);
+uint32_t	tps_cache_upcoming_slice(const tps_cache *cache,
+									 tp_lookahead *ahead,
+									 const unsigned char *unwanted,
+									 uint32_t looks, uint32_t *frames);
+
 /* Move the pool's state to another place in memory. */
 bool		tps_cache_move(tps_cache *cache);
 
