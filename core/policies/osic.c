@@ -243,7 +243,7 @@ osic_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 			if (!tp_cursor_look(cursor))
 				return TP_NONE;
 			cursor->position++;
-			if (!tp_is_free(pool, frame) && count_of(pool, frame) == COOL)
+			if (tp_is_resident(pool, frame) && count_of(pool, frame) == COOL)
 				return frame;
 		}
 	}

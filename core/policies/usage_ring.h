@@ -137,7 +137,7 @@ usage_ring_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 		uint64_t	i = (uint64_t) cursor->last + cursor->position++;
 		uint32_t	frame = pool->members[i % n];
 
-		if (!tp_is_free(pool, frame) && count_of(pool, frame) == 0)
+		if (tp_is_resident(pool, frame) && count_of(pool, frame) == 0)
 		{
 			cursor->taken++;
 			return frame;

@@ -70,6 +70,9 @@ CREATE FUNCTION pg_stat_get_bufferpools(
     OUT lock_waits bigint,
     OUT try_failures bigint,
     OUT cleaned bigint,
+    OUT cleaner_rounds bigint,
+    OUT cleaner_looks bigint,
+    OUT cleaner_longest_hold bigint,
     OUT stats_reset timestamptz)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'

@@ -34,6 +34,8 @@ typedef struct BufferPoolRoutine BufferPoolRoutine;
 #define BUFFERPOOL_WANTS_WRITES		0x20	/* wants to know when a page becomes
 											 * dirty: a correlated hit with
 											 * TP_WRITE */
+#define BUFFERPOOL_UPCOMING_LOCK_FREE	0x40	/* upcoming runs without the
+												 * pool's lock */
 
 /* A row of what an algorithm shows of itself; see lists below. */
 typedef struct BufferPoolListEntry
@@ -196,8 +198,12 @@ struct BufferPoolRoutine
 	 */
 	bool		(*page_of) (BufferPool *pool, int buf_id, tp_page *page);
 
-	/* Walk the buffers with pages, next victim first; -1 at the end. */
-	int			(*coldest) (BufferPool *pool, tp_cursor *cursor);
+	/*
+	 * For the background writer: the next buffer whose page is likely to be
+	 * evicted soon; -1 at the end, or where tp_cursor_look says so.  See
+	 * upcoming in policy.h.
+	 */
+	int			(*upcoming) (BufferPool *pool, tp_lookahead *ahead);
 
 	/* Assert all invariants; returns the number of violations. */
 	int			(*check) (BufferPool *pool, tp_report report, void *arg);

@@ -61,6 +61,10 @@ typedef enum BufferPoolCounter
 	BUFFERPOOL_LOCK_WAITS,		/* of which had to wait */
 	BUFFERPOOL_TRY_FAILURES,	/* the lock was busy, and not waited for */
 	BUFFERPOOL_CLEANED,			/* pages written ahead by the bgwriter */
+	BUFFERPOOL_CLEANER_ROUNDS,	/* its searches for such pages */
+	BUFFERPOOL_CLEANER_LOOKS,	/* buffers looked at in them */
+	BUFFERPOOL_CLEANER_LONGEST_HOLD,	/* most of these in one hold of the
+										 * pool's lock; not a sum, never reset */
 	BUFFERPOOL_NUM_COUNTERS
 } BufferPoolCounter;
 
@@ -184,8 +188,7 @@ extern void BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context,
 								 bool extended);
 extern void BufferPoolAtEOXact(void);
 
-/* cleaner.c */
-extern int	BufferPoolColdest(int *buf_ids, int max);
+/* bufferpool.c, for verification */
 extern int	BufferPoolCheckBuffers(int first, int count, tp_report report,
 								   void *arg);
 extern int	BufferPoolCheckAlgorithm(tp_report report, void *arg);

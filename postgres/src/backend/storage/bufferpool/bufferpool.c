@@ -293,28 +293,6 @@ BufferPoolAccessOf(IOContext io_context)
 	return access;
 }
 
-/* ---- for the background writer ---- */
-
-/*
- * The unpinned buffers that the algorithm will evict next, first one first,
- * at most max.  Returns their number.
- */
-int
-BufferPoolColdest(int *buf_ids, int max)
-{
-	BufferPool *pool = &DefaultBufferPool;
-	tp_cursor	cursor = {0};
-	int			n = 0;
-	int			buf_id;
-
-	BufferPoolLock(pool);
-	while (n < max && (buf_id = pool->routine->coldest(pool, &cursor)) >= 0)
-		if (BUF_STATE_GET_REFCOUNT(pg_atomic_read_u32(&GetBufferDescriptor(buf_id)->state)) == 0)
-			buf_ids[n++] = buf_id;
-	BufferPoolUnlock(pool);
-	return n;
-}
-
 /* ---- verification ---- */
 
 /*

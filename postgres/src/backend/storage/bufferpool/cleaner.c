@@ -3,9 +3,14 @@
  * cleaner.c
  *	  The background writer's work where an algorithm chooses the victims.
  *
- * Stock BgBufferSync runs ahead of the clock's hand.  Here there is no hand,
- * but the algorithm can name its next victims: as many of them are written as
- * are expected to be needed until the next round.
+ * Stock BgBufferSync runs ahead of the clock's hand.  Here the algorithm names
+ * the buffers that it is likely to evict soon, as many as are expected to be
+ * needed until the next round, and those that are dirty are written.
+ *
+ * What a round costs goes by the number of evictions, whatever the size of the
+ * pool: it looks at LOOKS_PER_VICTIM buffers for each at most, and holds the
+ * pool's lock, if the algorithm needs that at all, for LOOKS_PER_HOLD looks at
+ * a time.  Nothing is written, nor any buffer's header looked at, under it.
  *
  * src/backend/storage/bufferpool/cleaner.c
  *
@@ -19,33 +24,143 @@
 #include "storage/bufmgr.h"
 
 /*
- * Victims looked at in one round, so that the pool's lock is not held for
- * long; ten times what bgwriter_lru_maxpages lets be written by default.
+ * A look at a list is a cache miss or two, of a hundred nanoseconds each at
+ * worst: about ten microseconds.
  */
-#define MAX_CANDIDATES 1024
+#define LOOKS_PER_HOLD 64
+
+/*
+ * Lists need one look for each victim expected.  A clock needs more, for the
+ * pages that were referenced, and so does a sweep for the coldest pages: with
+ * 16 it comes by once while a sixteenth of the pool is evicted, and what it
+ * makes clean is that much more than the victims are drawn from (list.h).
+ */
+#define LOOKS_PER_VICTIM 16
+
+/*
+ * Victims that are kept clean where none are expected, for when that changes:
+ * no more, since on a server that evicts nothing these writes save none.
+ */
+#define LEAST_VICTIMS 64
+#define LEAST_SHARE 16			/* and no more than this part of the pool */
 
 /* As in BgBufferSync: a decline is followed this slowly, a rise at once. */
 #define SMOOTHING_SAMPLES 16
-
-/* As there: also an idle server looks at all its buffers in this time. */
-#define WHOLE_POOL_MILLISECONDS 120000.0
 
 static int
 victims_expected(uint32 recent_alloc)
 {
 	static float smoothed_alloc = 0;
-	int			expected;
-	int			least = (int) (NBuffers / (WHOLE_POOL_MILLISECONDS / BgWriterDelay));
+	float		expected;
 
 	if (smoothed_alloc <= (float) recent_alloc)
 		smoothed_alloc = recent_alloc;
 	else
 		smoothed_alloc += ((float) recent_alloc - smoothed_alloc) /
 			SMOOTHING_SAMPLES;
-	expected = (int) (smoothed_alloc * bgwriter_lru_multiplier);
-	if (expected == 0)
+	expected = smoothed_alloc * bgwriter_lru_multiplier;
+	if (expected < 1)
 		smoothed_alloc = 0;		/* or it would underflow in the end */
-	return Min(Max(expected, least), MAX_CANDIDATES);
+	expected = Max(expected, Min(LEAST_VICTIMS, NBuffers / LEAST_SHARE));
+	return (int) Min(expected, (float) NBuffers);
+}
+
+/* ---- a round ---- */
+
+typedef struct Round
+{
+	WritebackContext *wb_context;
+	uint64		looks;			/* so far */
+	uint64		most_looks;
+	int			written;		/* pages, so far */
+	int			most_written;
+} Round;
+
+static bool
+has_ended(const Round *round)
+{
+	return round->looks >= round->most_looks ||
+		round->written >= round->most_written;
+}
+
+/* Dirty and not pinned; a page that could not be written waits for a checkpoint. */
+static bool
+is_worth_writing(void *arg, uint32 buf_id)
+{
+	uint32		buf_state = pg_atomic_read_u32(&GetBufferDescriptor(buf_id)->state);
+
+	return BUF_STATE_GET_REFCOUNT(buf_state) == 0 &&
+		(buf_state & (BM_DIRTY | BM_IO_ERROR)) == BM_DIRTY;
+}
+
+static void
+clean(Round *round, int buf_id)
+{
+	if (!has_ended(round) && is_worth_writing(NULL, buf_id) &&
+		SyncColdBuffer(buf_id, round->wb_context))
+		round->written++;
+}
+
+/* What the algorithm names in one hold of its lock; returns how many. */
+static int
+look_ahead(BufferPool *pool, tp_lookahead *ahead, int *buf_ids)
+{
+	bool		locked = !(pool->routine->flags & BUFFERPOOL_UPCOMING_LOCK_FREE);
+	uint64		before = ahead->cursor.looks;
+	uint64	   *longest = &MyBufferPoolCounters->count[BUFFERPOOL_CLEANER_LONGEST_HOLD];
+	int			n = 0;
+	int			buf_id;
+
+	ahead->cursor.pause = before + LOOKS_PER_HOLD;
+	if (locked)
+		BufferPoolLock(pool);
+	while ((buf_id = pool->routine->upcoming(pool, ahead)) >= 0)
+		buf_ids[n++] = buf_id;
+	if (locked)
+	{
+		BufferPoolUnlock(pool);
+		*longest = Max(*longest, ahead->cursor.looks - before);
+	}
+	Assert(n <= LOOKS_PER_HOLD);
+	return n;
+}
+
+static void
+clean_upcoming(BufferPool *pool, tp_lookahead *ahead, Round *round)
+{
+	while (!has_ended(round) && !ahead->cursor.over)
+	{
+		int			buf_ids[LOOKS_PER_HOLD];
+		int			n = look_ahead(pool, ahead, buf_ids);
+
+		round->looks = ahead->cursor.looks;
+		for (int i = 0; i < n; i++)
+			clean(round, buf_ids[i]);
+	}
+}
+
+/*
+ * Where the algorithm names no victims the clock does: clean so many of the
+ * buffers ahead of its hand that it can take.
+ */
+static void
+clean_ahead_of_clock(int victims, Round *round)
+{
+	int			buf_id = StrategySyncStart(NULL, NULL);
+
+	for (int i = 0; i < NBuffers && victims > 0 && !has_ended(round); i++)
+	{
+		uint32		buf_state = pg_atomic_read_u32(&GetBufferDescriptor(buf_id)->state);
+
+		round->looks++;
+		if (BUF_STATE_GET_REFCOUNT(buf_state) == 0 &&
+			BUF_STATE_GET_USAGECOUNT(buf_state) == 0)
+		{
+			clean(round, buf_id);
+			victims--;
+		}
+		buf_id = (buf_id + 1) % NBuffers;
+	}
 }
 
 /*
@@ -56,18 +171,23 @@ victims_expected(uint32 recent_alloc)
 bool
 BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context)
 {
-	static int	candidates[MAX_CANDIDATES];
-	int			n = BufferPoolColdest(candidates, victims_expected(recent_alloc));
-	int			written = 0;
+	static tp_lookahead ahead;
+	int			victims = victims_expected(recent_alloc);
+	Round		round = {0};
 
-	for (int i = 0; i < n; i++)
-		if (SyncColdBuffer(candidates[i], wb_context) &&
-			++written >= bgwriter_lru_maxpages)
-		{
-			PendingBgWriterStats.maxwritten_clean++;
-			break;
-		}
-	PendingBgWriterStats.buf_written_clean += written;
-	MyBufferPoolCounters->count[BUFFERPOOL_CLEANED] += written;
-	return written == 0 && recent_alloc == 0;
+	round.wb_context = wb_context;
+	round.most_looks = (uint64) victims * LOOKS_PER_VICTIM;
+	round.most_written = bgwriter_lru_maxpages;
+	tp_upcoming_begin(&ahead, victims, is_worth_writing, NULL);
+	clean_upcoming(&DefaultBufferPool, &ahead, &round);
+	if (round.looks == 0)
+		clean_ahead_of_clock(victims, &round);
+
+	if (round.written >= round.most_written)
+		PendingBgWriterStats.maxwritten_clean++;
+	PendingBgWriterStats.buf_written_clean += round.written;
+	BufferPoolCount(BUFFERPOOL_CLEANER_ROUNDS);
+	MyBufferPoolCounters->count[BUFFERPOOL_CLEANER_LOOKS] += round.looks;
+	MyBufferPoolCounters->count[BUFFERPOOL_CLEANED] += round.written;
+	return round.written == 0 && recent_alloc == 0;
 }

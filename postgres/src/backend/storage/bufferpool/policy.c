@@ -170,9 +170,9 @@ policy_page_of(BufferPool *pool, int buf_id, tp_page *page)
 }
 
 static int
-policy_coldest(BufferPool *pool, tp_cursor *cursor)
+policy_upcoming(BufferPool *pool, tp_lookahead *ahead)
 {
-	return (int) tp_coldest(view_of(pool), cursor);
+	return (int) tp_upcoming(view_of(pool), ahead);
 }
 
 static int
@@ -205,6 +205,8 @@ flags_of(const tp_policy *policy)
 		flags |= BUFFERPOOL_USES_TIME;
 	if (policy->flags & TP_WANTS_WRITES)
 		flags |= BUFFERPOOL_WANTS_WRITES;
+	if (policy->flags & TP_UPCOMING_LOCK_FREE)
+		flags |= BUFFERPOOL_UPCOMING_LOCK_FREE;
 	return flags;
 }
 
@@ -227,7 +229,7 @@ MakePolicyRoutine(const tp_policy *policy, const char *name)
 		.admit = policy_admit,
 		.forget = policy_forget,
 		.page_of = policy_page_of,
-		.coldest = policy_coldest,
+		.upcoming = policy_upcoming,
 		.check = policy_check,
 		.lists = policy_lists,
 	};

@@ -138,6 +138,7 @@ BufferPoolResetCounters(void)
 	TimestampTz time = GetCurrentTimestamp();
 
 	add_up(&now);
+	now.count[BUFFERPOOL_CLEANER_LONGEST_HOLD] = 0;
 	SpinLockAcquire(&stats->reset_lock);
 	stats->baseline = now;
 	stats->stats_reset = time;
