@@ -198,6 +198,7 @@ extern void BufferPoolReset(void);
 
 /* cleaner.c */
 extern bool BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context);
+extern int	BufferPoolCleanDelay(void);
 
 /*
  * To be called when a page was found in this buffer, before it is pinned and

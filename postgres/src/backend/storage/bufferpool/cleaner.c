@@ -47,22 +47,66 @@
 /* As in BgBufferSync: a decline is followed this slowly, a rise at once. */
 #define SMOOTHING_SAMPLES 16
 
-static int
-victims_expected(uint32 recent_alloc)
-{
-	static float smoothed_alloc = 0;
-	float		expected;
+/*
+ * Algorithms that keep 1 % of the pool for newcomers (lirs, w_tinylfu) evict
+ * most of them from there.  So that each page is there for some rounds, no
+ * more than this part of the pool is to be replaced between two.
+ */
+#define REPLACED_SHARE 512
+#define LEAST_DELAY 10			/* milliseconds, as of bgwriter_delay */
 
-	if (smoothed_alloc <= (float) recent_alloc)
-		smoothed_alloc = recent_alloc;
+/* ---- from round to round ---- */
+
+typedef struct Pace
+{
+	uint64		last_round;		/* when it began, as BufferPoolNow */
+	double		rate;			/* allocations in a millisecond, smoothed */
+	double		allowance;		/* pages that may be written now */
+	int			delay;			/* milliseconds until the next round */
+} Pace;
+
+static Pace pace;
+
+/*
+ * Another round begins, when so many buffers were allocated since the last
+ * one.  Returns how many victims there will be until the next.
+ */
+static int
+begin_round(uint32 recent_alloc)
+{
+	uint64		now = BufferPoolNow();
+	double		elapsed = Max((now - pace.last_round) / 1000.0, 1);
+	double		rate = recent_alloc / elapsed;
+	double		victims;
+
+	pace.last_round = now;
+	if (pace.rate <= rate)
+		pace.rate = rate;
 	else
-		smoothed_alloc += ((float) recent_alloc - smoothed_alloc) /
-			SMOOTHING_SAMPLES;
-	expected = smoothed_alloc * bgwriter_lru_multiplier;
-	if (expected < 1)
-		smoothed_alloc = 0;		/* or it would underflow in the end */
-	expected = Max(expected, Min(LEAST_VICTIMS, NBuffers / LEAST_SHARE));
-	return (int) Min(expected, (float) NBuffers);
+		pace.rate += (rate - pace.rate) *
+			Min(elapsed / BgWriterDelay, 1) / SMOOTHING_SAMPLES;
+	pace.delay = BgWriterDelay;
+	if (pace.rate * pace.delay > NBuffers / REPLACED_SHARE)
+		pace.delay = Max(NBuffers / REPLACED_SHARE / pace.rate, LEAST_DELAY);
+	pace.allowance = Min(pace.allowance +
+						 bgwriter_lru_maxpages * elapsed / BgWriterDelay,
+						 bgwriter_lru_maxpages);
+
+	/* the next round may be as late as this one is */
+	victims = pace.rate * Max(pace.delay, Min(elapsed, BgWriterDelay)) *
+		bgwriter_lru_multiplier;
+	if (victims < 1)
+		pace.rate = 0;			/* or it would underflow in the end */
+	victims = Max(victims, Min(LEAST_VICTIMS, NBuffers / LEAST_SHARE));
+	return (int) Min(victims, NBuffers);
+}
+
+/* Milliseconds for the background writer to sleep. */
+int
+BufferPoolCleanDelay(void)
+{
+	return bgwriter_lru_maxpages > 0 && pace.delay > 0 ? pace.delay :
+		BgWriterDelay;
 }
 
 /* ---- a round ---- */
@@ -172,18 +216,19 @@ bool
 BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context)
 {
 	static tp_lookahead ahead;
-	int			victims = victims_expected(recent_alloc);
+	int			victims = begin_round(recent_alloc);
 	Round		round = {0};
 
 	round.wb_context = wb_context;
 	round.most_looks = (uint64) victims * LOOKS_PER_VICTIM;
-	round.most_written = bgwriter_lru_maxpages;
+	round.most_written = (int) pace.allowance;
 	tp_upcoming_begin(&ahead, victims, is_worth_writing, NULL);
 	clean_upcoming(&DefaultBufferPool, &ahead, &round);
 	if (round.looks == 0)
 		clean_ahead_of_clock(victims, &round);
 
-	if (round.written >= round.most_written)
+	pace.allowance -= round.written;
+	if (round.written > 0 && round.written >= round.most_written)
 		PendingBgWriterStats.maxwritten_clean++;
 	PendingBgWriterStats.buf_written_clean += round.written;
 	BufferPoolCount(BUFFERPOOL_CLEANER_ROUNDS);
