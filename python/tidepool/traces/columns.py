@@ -112,6 +112,8 @@ def references(chunk: Chunk) -> NDArray[np.bool_]:
 
 
 def of_one_page(chunk: Chunk) -> NDArray[np.bool_]:
-    """Return which rows tell something of a single page: references, and whether it is pinned."""
+    """Return which rows tell of a single page: references, pins, and that it became dirty."""
     rows = references(chunk)
-    return rows if chunk.kind is None else rows | np.isin(chunk.kind, (Kind.PINNED, Kind.UNPINNED))
+    if chunk.kind is None:
+        return rows
+    return rows | np.isin(chunk.kind, (Kind.PINNED, Kind.UNPINNED, Kind.DIRTIED))

@@ -36,7 +36,8 @@ class Kind(IntEnum):
     FORGET says that ``count`` pages from ``page`` on ceased to exist (0: all
     from ``page`` to the end of the relation's fork).
     PINNED says that the page cannot be evicted from now on, since somebody
-    uses it, and UNPINNED that it can again.
+    uses it, and UNPINNED that it can again.  DIRTIED says that a page that
+    is resident was clean and is dirty now; it is no reference.
     """
 
     READ = 0

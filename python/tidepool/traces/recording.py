@@ -45,7 +45,7 @@ RECORD = np.dtype(
     ]
 )
 END = 255  # the kind of the record that no record follows
-KINDS = (Kind.READ, Kind.WRITE, Kind.FORGET, Kind.PINNED, Kind.UNPINNED)
+KINDS = (Kind.READ, Kind.WRITE, Kind.FORGET, Kind.PINNED, Kind.UNPINNED, Kind.DIRTIED)
 
 Records = NDArray[np.void]
 

@@ -224,6 +224,8 @@ extern void BufferPoolDirtied(BufferDesc *buf);
 static inline void
 BufferPoolNoteDirtied(BufferDesc *buf)
 {
+	if (BufferPoolRecording())
+		BufferPoolRecordDirtied(&buf->tag);
 	if (DefaultBufferPool.flags & BUFFERPOOL_WANTS_WRITES)
 		BufferPoolDirtied(buf);
 }

@@ -31,6 +31,7 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_FORGET		5	/* this block and those after it are gone */
 #define RECORD_PINNED		6	/* cannot be evicted from now on */
 #define RECORD_UNPINNED		7	/* can be evicted again */
+#define RECORD_DIRTIED		8	/* was not dirty, and is now */
 #define RECORD_END			255 /* in files only: what follows is no record */
 
 /* A flag of references beside the core's, as in the trace format. */
@@ -96,6 +97,7 @@ extern void BufferPoolRecorderInitProcess(void);
 extern void BufferPoolRecordChoice(void);
 extern void BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
 									  uint32 flags);
+extern void BufferPoolRecordDirtied(const BufferTag *tag);
 extern void BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 								   BlockNumber first);
 extern void BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state);

@@ -104,6 +104,16 @@ BufferPoolShmemSize(void)
 	return size;
 }
 
+/* As others want to read them: without the white space. */
+static void
+keep_parameters(char *kept, const char *parameters)
+{
+	for (; *parameters != '\0'; parameters++)
+		if (!isspace((unsigned char) *parameters))
+			*kept++ = *parameters;
+	*kept = '\0';
+}
+
 /* init: in the postmaster, at the start or after a crash */
 void
 BufferPoolShmemInit(bool init)
@@ -127,8 +137,7 @@ BufferPoolShmemInit(bool init)
 		LWLockInitialize(&pool->shared->lock, LWTRANCHE_BUFFER_POOL);
 		pg_atomic_init_u32(&pool->shared->resets, 0);
 		strlcpy(pool->shared->algorithm, algorithm, NAMEDATALEN);
-		strlcpy(pool->shared->parameters, parameters,
-				BUFFERPOOL_PARAMETERS_SIZE);
+		keep_parameters(pool->shared->parameters, parameters);
 	}
 	else if (strcmp(pool->shared->algorithm, algorithm) != 0)
 		elog(FATAL, "replacement algorithm \"%s\" is not known to this process",

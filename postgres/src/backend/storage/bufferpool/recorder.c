@@ -306,6 +306,14 @@ BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags)
 	wake_recorder();
 }
 
+/* This page was not dirty, and is now.  May be in a critical section. */
+void
+BufferPoolRecordDirtied(const BufferTag *tag)
+{
+	if (in_sample(tag))
+		(void) put(tag, RECORD_DIRTIED, 0, BufferPoolRecorderTime());
+}
+
 /* The blocks of this fork from first on are about to cease to exist. */
 void
 BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
@@ -430,5 +438,5 @@ BufferPoolRecordsDropped(void)
 const char *
 BufferPoolParameters(void)
 {
-	return "";
+	return DefaultBufferPool.shared->parameters;
 }
