@@ -64,12 +64,13 @@ class Model:
 
     A subclass implements on_hit, choose, on_evict, on_admit, on_forget,
     coldest and state, and on_join and on_leave if bounds depend on c.  It
-    keeps its lists as Python lists of frames (resident, named in ``linked``) or
-    pages (ghosts, named in ``ghost_lists``), most recent first.  ``page`` maps resident frames to pages, ``c`` is the
-    number of frames, ``now`` the time of the operation in microseconds,
-    ``backend`` who made the reference being served, ``scan`` the handle of
-    the scan it was made through, ``scans`` the running scans, ``capacity`` the
-    number of frames that there may be.
+    keeps its lists as Python lists of frames (resident, named in ``linked``)
+    or pages (ghosts, named in ``ghost_lists``), most recent first. ``page``
+    maps resident frames to pages, ``c`` is the number of frames, ``now`` the
+    time of the operation in microseconds, ``backend`` who made the reference
+    being served, ``scan`` the handle of the scan it was made through,
+    ``scans`` the running scans, ``capacity`` the number of frames that there
+    may be.
     """
 
     counts_all = False  # on_hit is also told of references that do not promote

@@ -62,6 +62,63 @@ def test_unknown_algorithm_is_clock_with_a_warning(make: Make) -> None:
     assert violations(server) == ""
 
 
+def test_show_tells_what_runs(make: Make) -> None:
+    server = make("arcane", bufferpool__parameters="p=1")
+    assert server.query("SHOW bufferpool.algorithm") == "clock"
+    assert server.query("SHOW bufferpool.parameters") == ""
+    setting = "SELECT setting FROM pg_settings WHERE name = 'bufferpool.algorithm'"
+    assert server.query(setting) == "clock"
+
+
+def test_case_of_names_does_not_matter(make: Make) -> None:
+    server = make("ARC")
+    assert server.query("SELECT algorithm FROM pg_bufferpool") == "arc"
+    assert server.query("SHOW bufferpool.algorithm") == "arc"
+
+
+def test_parameters(make: Make) -> None:
+    server = make("lirs", bufferpool__parameters=" hir = 25% , ghosts=1.5 ")
+    fill(server)
+    look_up(server, 300)
+    assert server.query("SELECT parameters FROM pg_bufferpool") == "hir=25%,ghosts=1.5"
+    lists = "SELECT count(*) FILTER (WHERE list = 'LIR') FROM pg_bufferpool_lists()"
+    assert int(server.query(lists)) <= BUFFERS * 3 // 4
+    assert violations(server) == ""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "problem"),
+    [
+        ("hir", '"hir" is not of the form name=value'),
+        ("hire=1", 'there is no parameter "hire"'),
+        ("hir=2", '"hir" must be from 0 to 1'),
+        ("hir=nan", 'value "nan" of "hir" is not a number'),
+        ("hir=1x", 'value "1x" of "hir" is not a number'),
+        ("hir=0.1,hir=0.2", '"hir" is given twice'),
+        ("hir=0.1,", '"" is not of the form name=value'),
+        ("hir=0." + 300 * "1", "longer than 255 bytes"),
+    ],
+)
+def test_parameters_that_make_no_sense(make: Make, parameters: str, problem: str) -> None:
+    server = make("lirs", bufferpool__parameters=parameters)
+    assert server.query("SELECT algorithm, parameters FROM pg_bufferpool") == "lirs|"
+    log = server.log.read_text()
+    assert f'of replacement algorithm "lirs" are not used: {problem}' in log
+    assert 'HINT:  "tidepool policies" lists the parameters' in log
+
+
+def test_misspelt_settings_are_a_warning(make: Make) -> None:
+    server = make("lru", bufferpool__batch_sise="1")
+    assert 'invalid configuration parameter name "bufferpool.batch_sise"' in server.log.read_text()
+
+
+def test_a_threshold_above_the_size_is_corrected(make: Make) -> None:
+    server = make("lru", bufferpool__batch_threshold="100", bufferpool__batch_size="50")
+    assert server.query("SHOW bufferpool.batch_threshold") == "50"
+    warning = '"bufferpool.batch_threshold" is above "bufferpool.batch_size", using 50'
+    assert warning in server.log.read_text()
+
+
 def test_libraries_must_be_preloaded(make: Make) -> None:
     server = make(shared_preload_libraries="")
     with pytest.raises(TidepoolError, match='algorithm "lru" must be loaded at server start'):

@@ -47,8 +47,8 @@
 
 /* What an entry is, in its flags; otherwise it is a hit. */
 #define TP_BATCH_ADMISSION	UINT32_C(0x80000000)	/* the page has come in */
-#define TP_BATCH_RESTORATION UINT32_C(0x40000000)	/* the page was evicted, and
-													 * has stayed */
+#define TP_BATCH_RESTORATION UINT32_C(0x40000000)	/* the page was evicted,
+													 * and has stayed */
 
 typedef struct tp_batch_entry
 {

@@ -194,8 +194,9 @@ typedef struct tp_pool
 								 * one and the same reference as that */
 #define TP_VACUUM		0x04	/* made by VACUUM: says nothing about the
 								 * workload and must not promote */
-#define TP_DIRTIED		0x08	/* no reference: the page has become dirty since
-								 * the one that was told before; with TP_WRITE */
+#define TP_DIRTIED		0x08	/* no reference: the page has become dirty
+								 * since the one that was told before; with
+								 * TP_WRITE */
 #define TP_SEQUENTIAL	0x10	/* through a sequential scan */
 #define TP_BITMAP		0x20	/* through a bitmap scan */
 #define TP_INDEX		0x40	/* through an index scan */

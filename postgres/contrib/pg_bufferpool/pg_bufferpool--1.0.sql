@@ -108,6 +108,9 @@ COMMENT ON COLUMN pg_stat_bufferpool.lock_acquisitions IS 'acquisitions of the p
 COMMENT ON COLUMN pg_stat_bufferpool.lock_waits IS 'acquisitions of the pool''s lock that had to wait';
 COMMENT ON COLUMN pg_stat_bufferpool.try_failures IS 'commits put off because the pool''s lock was busy';
 COMMENT ON COLUMN pg_stat_bufferpool.cleaned IS 'pages written by the background writer ahead of their eviction';
+COMMENT ON COLUMN pg_stat_bufferpool.cleaner_rounds IS 'searches of the background writer for such pages';
+COMMENT ON COLUMN pg_stat_bufferpool.cleaner_looks IS 'buffers that the background writer looked at in these searches';
+COMMENT ON COLUMN pg_stat_bufferpool.cleaner_longest_hold IS 'most buffers looked at by the background writer in one hold of the pool''s lock, since the server started';
 COMMENT ON COLUMN pg_stat_bufferpool.stats_reset IS 'time at which these statistics were last reset';
 
 CREATE FUNCTION pg_stat_reset_bufferpools()

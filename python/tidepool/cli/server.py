@@ -95,8 +95,11 @@ def start_command(
 def _check_algorithm(instance: Instance) -> None:
     """Raise TidepoolError if the server had to take the clock for want of the algorithm."""
     instance.query("CREATE EXTENSION IF NOT EXISTS pg_bufferpool")
-    wanted = instance.query("SHOW bufferpool.algorithm")
-    if instance.query("SELECT algorithm FROM pg_bufferpool") != wanted:
+    wanted = instance.query(
+        "SELECT setting FROM pg_file_settings WHERE name = 'bufferpool.algorithm'"
+        " ORDER BY seqno DESC LIMIT 1"
+    )
+    if wanted and instance.query("SELECT algorithm FROM pg_bufferpool") != wanted.lower():
         known = instance.query("SELECT name FROM pg_bufferpool_algorithms() ORDER BY 1").split()
         raise TidepoolError(
             f'the server has no algorithm "{wanted}"', hint=f"it has {', '.join(known)}"

@@ -29,11 +29,12 @@ typedef struct BufferPoolRoutine BufferPoolRoutine;
 											 * and VACUUM's */
 #define BUFFERPOOL_USES_TIME		0x08	/* a lock-free hit needs the time,
 											 * which is 0 for others */
-#define BUFFERPOOL_CHOICE_LOCK_FREE	0x10	/* victim, evict, admit, forget and
-											 * restore run without the lock */
-#define BUFFERPOOL_WANTS_WRITES		0x20	/* wants to know when a page becomes
-											 * dirty: a correlated hit with
-											 * TP_WRITE */
+#define BUFFERPOOL_CHOICE_LOCK_FREE	0x10	/* victim, evict, admit, forget
+											 * and restore run without the
+											 * lock */
+#define BUFFERPOOL_WANTS_WRITES		0x20	/* wants to know when a page
+											 * becomes dirty: a correlated hit
+											 * with TP_WRITE */
 #define BUFFERPOOL_UPCOMING_LOCK_FREE	0x40	/* upcoming runs without the
 												 * pool's lock */
 
@@ -107,8 +108,8 @@ struct BufferPoolRoutine
 	uint32		flags;
 
 	/*
-	 * Use these parameters, "name=value, …", from now on; the empty text: the
-	 * defaults.  Returns false if they cannot be used, with the reason in
+	 * Use these parameters, "name=value, …", from now on; the empty text:
+	 * the defaults.  Returns false if they cannot be used, with the reason in
 	 * problem.  Called before shmem_size, in the postmaster (or after exec);
 	 * may allocate.  NULL: there are no parameters.
 	 */
@@ -192,9 +193,9 @@ struct BufferPoolRoutine
 	void		(*forget) (BufferPool *pool, int buf_id);
 
 	/*
-	 * What page the buffer holds as far as the algorithm knows; false if it is
-	 * claimed.  Also called without the lock: then the answer may be out of
-	 * date, or the page be neither the old nor the new one.
+	 * What page the buffer holds as far as the algorithm knows; false if it
+	 * is claimed.  Also called without the lock: then the answer may be out
+	 * of date, or the page be neither the old nor the new one.
 	 */
 	bool		(*page_of) (BufferPool *pool, int buf_id, tp_page *page);
 

@@ -17,7 +17,7 @@
 #include "storage/proc.h"
 #include "storage/shmem.h"
 #include "storage/spin.h"
-#include "utils/guc.h"
+#include "utils/guc_tables.h"
 
 char	   *bufferpool_algorithm;
 char	   *bufferpool_parameters;
@@ -77,12 +77,16 @@ configured_routine(const char **parameters, bool complain)
 	return routine;
 }
 
-/* In the postmaster, when all that can be said has been read. */
+/* In the postmaster, when all settings have been read. */
 static void
 check_settings(void)
 {
+	struct config_generic *threshold = find_option("bufferpool.batch_threshold",
+												   false, true, ERROR);
+
 	MarkGUCPrefixReserved("bufferpool");
-	if (bufferpool_batch_threshold > bufferpool_batch_size)
+	if (bufferpool_batch_threshold > bufferpool_batch_size &&
+		threshold != NULL && threshold->source != PGC_S_DEFAULT)
 		ereport(WARNING,
 				(errmsg("\"%s\" is above \"%s\", using %d",
 						"bufferpool.batch_threshold", "bufferpool.batch_size",

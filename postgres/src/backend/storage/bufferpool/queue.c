@@ -29,7 +29,7 @@
 /* Long enough that a busy session is not disturbed by its pauses. */
 #define IDLE_MILLISECONDS 1000
 
-volatile sig_atomic_t BufferPoolCommitPending = false;
+volatile	sig_atomic_t BufferPoolCommitPending = false;
 
 static tp_batch queue;
 
