@@ -470,6 +470,9 @@ finish(void)
 	if (ShutdownRequestPending)
 		note_error(0, "the recorder was terminated");
 	write_end();
+	if (CloseTransientFile(file) != 0)
+		note_file_error("close");
+	file = -1;
 	if (outcome.error[0] != '\0')
 		ereport(LOG,
 				(errmsg("recording of buffer references has ended: %s",
