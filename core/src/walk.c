@@ -160,7 +160,7 @@ tp_upcoming_sweep(const tp_pool *pool, tp_lookahead *ahead, uint32_t sample,
 		if (ahead->next >= n)
 			ahead->next = 0;
 		frame = __atomic_load_n(&pool->members[ahead->next++], __ATOMIC_RELAXED);
-		if (__atomic_load_n(&pool->nodes[frame].list, __ATOMIC_RELAXED) == TP_FREE)
+		if (!tp_is_resident(pool, frame))
 			continue;
 		counts = ahead->passed++ % TP_COUNT_EVERY == 0 || !ahead->learned;
 		is_wanted = ahead->wanted == NULL || ahead->wanted(ahead->arg, frame);

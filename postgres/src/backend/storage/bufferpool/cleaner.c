@@ -24,8 +24,8 @@
 #include "storage/bufmgr.h"
 
 /*
- * A look at a list is a cache miss or two, of a hundred nanoseconds each at
- * worst: about ten microseconds.
+ * Each look at a list may miss the cache: 11 microseconds in the median for 4
+ * GB of buffers under lru with nothing in the caches.
  */
 #define LOOKS_PER_HOLD 64
 
@@ -44,8 +44,12 @@
 #define LEAST_VICTIMS 64
 #define LEAST_SHARE 16			/* and no more than this part of the pool */
 
-/* As in BgBufferSync: a decline is followed this slowly, a rise at once. */
-#define SMOOTHING_SAMPLES 16
+/*
+ * As in BgBufferSync: a decline is followed this slowly, a rise at once.  Or
+ * nearly so, since in a very short time anything may happen.
+ */
+#define SMOOTHING_SAMPLES 16	/* of bgwriter_delay */
+#define RISE_MILLISECONDS 20
 
 /*
  * Algorithms that keep 1 % of the pool for newcomers (lirs, w_tinylfu) evict
@@ -53,7 +57,7 @@
  * more than this part of the pool is to be replaced between two.
  */
 #define REPLACED_SHARE 512
-#define LEAST_DELAY 10			/* milliseconds, as of bgwriter_delay */
+#define LEAST_DELAY 2			/* milliseconds */
 
 /* ---- from round to round ---- */
 
@@ -77,23 +81,24 @@ begin_round(uint32 recent_alloc)
 	uint64		now = BufferPoolNow();
 	double		elapsed = Max((now - pace.last_round) / 1000.0, 1);
 	double		rate = recent_alloc / elapsed;
+	double		most_replaced = Max(NBuffers / REPLACED_SHARE, 1);
 	double		victims;
 
 	pace.last_round = now;
 	if (pace.rate <= rate)
-		pace.rate = rate;
+		pace.rate += (rate - pace.rate) * Min(elapsed / RISE_MILLISECONDS, 1);
 	else
 		pace.rate += (rate - pace.rate) *
 			Min(elapsed / BgWriterDelay, 1) / SMOOTHING_SAMPLES;
 	pace.delay = BgWriterDelay;
-	if (pace.rate * pace.delay > NBuffers / REPLACED_SHARE)
-		pace.delay = Max(NBuffers / REPLACED_SHARE / pace.rate, LEAST_DELAY);
+	if (pace.rate * pace.delay > most_replaced)
+		pace.delay = Max(most_replaced / pace.rate, LEAST_DELAY);
 	pace.allowance = Min(pace.allowance +
 						 bgwriter_lru_maxpages * elapsed / BgWriterDelay,
 						 bgwriter_lru_maxpages);
 
-	/* the next round may be as late as this one is */
-	victims = pace.rate * Max(pace.delay, Min(elapsed, BgWriterDelay)) *
+	/* where processes wait for a CPU the next round will be late as this is */
+	victims = pace.rate * Max(pace.delay, Min(elapsed, 10.0 * BgWriterDelay)) *
 		bgwriter_lru_multiplier;
 	if (victims < 1)
 		pace.rate = 0;			/* or it would underflow in the end */
