@@ -9,7 +9,7 @@ from tidepool._sim import ffi, lib
 
 FRAME_LIMIT = 64  # bytes per frame, of any policy
 GHOST_LIMIT = 32  # bytes per ghost
-HEADER_LIMIT = 1024  # bytes per pool
+HEADER_LIMIT = 2048  # bytes per pool
 
 
 @pytest.mark.parametrize("policy", policies(), ids=lambda policy: policy.name)

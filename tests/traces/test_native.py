@@ -88,7 +88,7 @@ def test_other_types_and_columns(tmp_path: Path) -> None:
         ),
         ({"page": [1]}, VERSION, 'the trace has no column "block"'),
         ({"block": pa.array([], pa.uint32())}, VERSION, "the trace is empty"),
-        ({"block": [1], "kind": [8]}, VERSION, "row 0: kind 8 is above 7"),
+        ({"block": [1], "kind": [9]}, VERSION, "row 0: kind 9 is above 8"),
         (
             {"block": [1, 1], "relation": [0, 2**30]},
             VERSION,
