@@ -64,6 +64,23 @@ def test_pages_that_are_not_there_and_opt_take_no_notice() -> None:
     assert misses(events, "opt") == misses([e for e in events if e.kind != Kind.PINNED], "opt") == 3
 
 
+def test_a_page_that_becomes_dirty_is_written_back() -> None:
+    events = [Event(1), Event(2), Event(1, Kind.DIRTIED), Event(9, Kind.DIRTIED), Event(3)]
+    result = run(EventTrace(events), "lru", 2)
+    assert (result.requests, result.misses, result.write_backs) == (3, 3, 1)
+    del events[2]
+    assert run(EventTrace(events), "lru", 2).write_backs == 0
+
+
+def test_write_aware_policies_learn_that_pages_become_dirty() -> None:
+    """Of pages referenced alike, watt keeps the one that was changed."""
+    spec = "watt:write_cost=1000,sample=8,epoch=1"
+    events = [Event(1), Event(2), Event(3)]
+    for page, stays in ((1, True), (2, True), (3, True)):
+        changed = [*events, Event(page, Kind.DIRTIED), Event(4), Event(page)]
+        assert (misses(changed, spec, 3) == 4) == stays
+
+
 @given(
     policy=st.sampled_from([policy.name for policy in policies()]),
     trace=traces(),

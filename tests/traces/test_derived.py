@@ -140,7 +140,7 @@ def test_info_of_everything() -> None:
         "forget": 1,
         "pinned": 1,
         "unpinned": 1,
-        "dirtied": 1,
+        "dirtied": 0,
     }
     assert (found.references, found.pages, found.one_touch) == (3, 3, 3)
     assert found.bytes == 3 * 8192

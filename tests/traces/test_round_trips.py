@@ -53,6 +53,14 @@ def test_everything(tmp_path: Path, format: str) -> None:
         assert written.lost == ("relation names",)
 
 
+@pytest.mark.parametrize("format", ["native", "csv"])
+def test_pages_that_become_dirty(tmp_path: Path, format: str) -> None:
+    trace = InMemoryTrace.from_arrays("t", [1, 1, 2], kind=[Kind.READ, Kind.DIRTIED, Kind.READ])
+    path = tmp_path / f"t{EXTENSION[format]}"
+    write_trace(trace, path)
+    assert rows(open_trace(path)) == rows(trace)
+
+
 def test_page_size(tmp_path: Path) -> None:
     trace = InMemoryTrace.from_arrays("t", [1], page_size=16384)
     assert write_trace(trace, tmp_path / "t.parquet").lost == ()
