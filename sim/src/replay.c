@@ -194,14 +194,42 @@ hit(tps_replay *replay, uint32_t frame, uint64_t page, const tp_access *access)
 	return true;
 }
 
-/* A pinned page goes only if there is nothing else. */
+/* A search whose looks are counted. */
+typedef struct counted_search
+{
+	const pinned_frames *pinned;
+	uint32_t	looks;
+} counted_search;
+
+/* A tp_usable. */
+static bool
+look_at(void *arg, uint32_t frame)
+{
+	counted_search *search = arg;
+
+	search->looks++;
+	return search->pinned->count == 0 || !search->pinned->is[frame];
+}
+
+/*
+ * A pinned page goes only if there is nothing else.  *ok is cleared if memory
+ * ran out.
+ */
 static uint32_t
-victim_for(tps_replay *replay, uint64_t page, const tp_access *access)
+victim_for(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 {
 	const tp_pool *pool = &replay->cache->pool;
 	uint32_t	frame = TP_NONE;
 
-	if (replay->pinned.count > 0)
+	if (replay->tally.options.per_search)
+	{
+		counted_search search = {.pinned = &replay->pinned};
+
+		frame = tp_victim(pool, cache_page(page), look_at, &search, access);
+		if (frame == TP_NONE || tp_is_resident(pool, frame))
+			*ok = tally_search(&replay->tally, search.looks) && *ok;
+	}
+	else if (replay->pinned.count > 0)
 		frame = tp_victim(pool, cache_page(page), pinned_is_not,
 						  &replay->pinned, access);
 	if (frame == TP_NONE)
@@ -216,6 +244,7 @@ load(tps_replay *replay, uint64_t page, const tp_access *access)
 	tps_cache  *cache = replay->cache;
 	backend_state *backend = replay->backends == NULL ? NULL :
 		backend_of(replay->backends, access->backend);
+	bool		ok = true;
 	uint32_t	frame;
 
 	cache_read(cache, page);
@@ -228,17 +257,17 @@ load(tps_replay *replay, uint64_t page, const tp_access *access)
 	if (replay->own_choosers &&
 		!backend_chooses(backend, cache, access->backend))
 		return false;
-	frame = victim_for(replay, page, access);
+	frame = victim_for(replay, page, access, &ok);
 	if (frame == TP_NONE && replay->queues_admissions)
 	{
 		/* all pages may be ones that the policy does not know of yet */
 		commit_admissions(replay);
-		frame = victim_for(replay, page, access);
+		frame = victim_for(replay, page, access, &ok);
 	}
 	if (frame == TP_NONE)
 	{
 		replay->tally.totals.refused++;
-		return true;
+		return ok;
 	}
 	if (tp_is_resident(&cache->pool, frame))
 	{
@@ -252,11 +281,11 @@ load(tps_replay *replay, uint64_t page, const tp_access *access)
 	if (!replay->queues_admissions)
 	{
 		cache_admit(cache, frame, page, access);
-		return true;
+		return ok;
 	}
 	pagetable_enter(&cache->table, page, frame);
 	return backend_queue(backend, cache, frame, page, access,
-						 TP_BATCH_ADMISSION, replay->tally.options.batch);
+						 TP_BATCH_ADMISSION, replay->tally.options.batch) && ok;
 }
 
 /* ---- pages cease to exist ---- */
@@ -584,6 +613,13 @@ tps_replay_series(const tps_replay *replay, const uint64_t **misses)
 {
 	*misses = replay->tally.series;
 	return replay->tally.series_count;
+}
+
+size_t
+tps_replay_looks(const tps_replay *replay, const uint32_t **looks)
+{
+	*looks = replay->tally.looks;
+	return replay->tally.search_count;
 }
 
 size_t

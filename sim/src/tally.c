@@ -24,6 +24,7 @@ tally_free(tally *t)
 {
 	free(t->series);
 	free(t->relations);
+	free(t->looks);
 	pagemap_free(&t->relation_index);
 	pagemap_free(&t->page_hits);
 }
@@ -80,6 +81,23 @@ tally_run(tally *t, size_t references, uint64_t misses)
 		if ((t->interval_left -= references) == 0)
 			return end_interval(t);
 	}
+	return true;
+}
+
+bool
+tally_search(tally *t, uint32_t looks)
+{
+	if (t->search_count == t->search_room)
+	{
+		size_t		room = t->search_room == 0 ? 1024 : 2 * t->search_room;
+		uint32_t   *grown = realloc(t->looks, room * sizeof(*grown));
+
+		if (grown == NULL)
+			return false;
+		t->looks = grown;
+		t->search_room = room;
+	}
+	t->looks[t->search_count++] = looks;
 	return true;
 }
 

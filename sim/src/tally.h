@@ -1,7 +1,7 @@
 /*
  * tally.h
  *	  What a replay counts: totals, warm-up, time series, per relation, per
- *	  group of pages.
+ *	  group of pages, per search.
  *
  * The replay loop counts misses of a run of references in a register and
  * hands them over at the end of the run (tally_run); a run ends where the
@@ -41,6 +41,9 @@ typedef struct tally
 	uint64_t	group_misses[TPS_GROUPS];
 	pagemap		page_hits;		/* page to its hits << 32 | references, the
 								 * warm-up's too; below 2^32 each */
+	uint32_t   *looks;			/* frames that each search looked at */
+	size_t		search_count;
+	size_t		search_room;
 } tally;
 
 bool		tally_init(tally *t, const tps_options *options);
@@ -54,6 +57,9 @@ bool		tally_run(tally *t, size_t references, uint64_t misses);
 
 /* One reference within a run, if t->detailed.  False when memory ran out. */
 bool		tally_detail(tally *t, uint64_t page, bool miss);
+
+/* A search is over, if t->options.per_search.  False when memory ran out. */
+bool		tally_search(tally *t, uint32_t looks);
 
 /* See tps_replay_groups. */
 void		tally_groups(const tally *t, double *hit_ratios, uint64_t *misses);

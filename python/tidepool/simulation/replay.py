@@ -54,6 +54,7 @@ class Options:
     correlation_window: int = 0  # microseconds; 0: only what the trace flags
     batch: int = 1  # hits that a backend queues before it tells the policy; 1: none
     per_relation: bool = False
+    per_search: bool = False  # how many frames each search for a victim looked at
     sampling: Sampling | None = None
     resize: tuple[tuple[int, int], ...] = ()
 
@@ -106,6 +107,8 @@ class Result:
     series: NDArray[np.float64] | None = field(default=None, compare=False)
     # ^ hit ratio of each whole interval, those of the warm-up among them
     relations: tuple[RelationResult, ...] = ()
+    looks: NDArray[np.uint32] | None = field(default=None, compare=False)
+    # ^ frames that each search for a victim looked at, those of the warm-up among them
     ssd: SsdResult | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -181,6 +184,7 @@ class Replay:
                 "batch": options.batch,
                 "per_relation": options.per_relation,
                 "per_group": per_group,
+                "per_search": options.per_search,
             },
         )
         if spec.policy.handle is None:
@@ -270,6 +274,7 @@ class Replay:
             interval=self.options.interval,
             series=self._series() if self.options.interval else None,
             relations=self._relations(trace),
+            looks=self._looks() if self.options.per_search else None,
         )
 
     def groups(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -288,6 +293,11 @@ class Replay:
         n = lib.tps_replay_series(self._replay, misses)
         counts = np.array(ffi.unpack(misses[0], n) if n else [], dtype=np.float64)
         return 1 - counts / self.options.interval
+
+    def _looks(self) -> NDArray[np.uint32]:
+        looks = ffi.new("uint32_t **")
+        n = lib.tps_replay_looks(self._replay, looks)
+        return np.array(ffi.unpack(looks[0], n) if n else [], dtype=np.uint32)
 
     def _relations(self, trace: Trace) -> tuple[RelationResult, ...]:
         found = []

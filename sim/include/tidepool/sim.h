@@ -224,6 +224,8 @@ typedef struct tps_options
 	bool		per_relation;	/* count per relation and fork */
 	bool		per_group;		/* count per group of pages, for the error of
 								 * a sampled simulation */
+	bool		per_search;		/* keep how many frames each search for a
+								 * victim looks at */
 } tps_options;
 
 /* Sums over the counted part of the trace. */
@@ -270,6 +272,14 @@ size_t		tps_replay_relations(const tps_replay *replay);
 void		tps_replay_relation(const tps_replay *replay, size_t i,
 								uint64_t *relation, uint64_t *requests,
 								uint64_t *misses);
+
+/*
+ * With per_search, for each search for a victim so far, the warm-up's too, how
+ * many frames it looked at, that is, asked whether they are usable.  Returns
+ * the number of searches; those that found a free frame are not among them.
+ */
+size_t		tps_replay_looks(const tps_replay *replay,
+							 const uint32_t **looks);
 
 /*
  * With per_group, for each of TPS_GROUPS random groups of pages: the sum of
