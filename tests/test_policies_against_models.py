@@ -112,7 +112,7 @@ class Pair:
             self.model.join(frame)
         self.pages = pages
         self.most_frames = min(CAPACITY, 2 * frames + 1)
-        self.pinned: set[int] = set()
+        self.pinned: dict[int, None] = {}  # frames, pinned longest ago first
         self.backend = 0
         self.misses: list[tuple[int, int, int]] = []  # under way: frame, page, flags
         self.ahead = self.pool.lookahead()
@@ -209,17 +209,31 @@ class Pair:
     def unpin(self) -> None:
         self.pinned.clear()
 
+    def unpin_one(self, number: int) -> None:
+        """The one that was pinned as the first (0), second, ... of those pinned."""
+        if self.pinned:
+            del self.pinned[list(self.pinned)[number % len(self.pinned)]]
+
     def pin(self, frame: int) -> None:
-        self.pinned.add(frame)
+        self.pinned[frame] = None
+
+    def pin_page(self, page: int) -> None:
+        """The page is read, if need be, and pinned, as by a scan that reads ahead."""
+        self.reference(page)
+        frame = self.pool.find(self.number(page))
+        if frame is not None:
+            self.pinned[frame] = None
 
     def pin_all_but(self, member: int) -> None:
         members = self.model.members
-        self.pinned = {frame for i, frame in enumerate(members) if i != member % len(members)}
+        self.pinned = dict.fromkeys(
+            frame for i, frame in enumerate(members) if i != member % len(members)
+        )
 
     def pin_victim(self, page: int, flags: int) -> None:
         frame = self.propose(page, flags)
         if frame is not None:
-            self.pinned.add(frame)
+            self.pinned[frame] = None
 
     def propose(self, page: int, flags: int) -> int | None:
         incoming = self.absent(page)
@@ -379,7 +393,9 @@ WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
     "scan": (8, lambda r: (page(r), r.randint(1, PAGES))),
     "switch": (8, lambda r: (r.randrange(20),)),
     "unpin": (30, lambda r: ()),
+    "unpin_one": (4, lambda r: (int(CAPACITY * r.random() ** 4),)),
     "pin": (4, lambda r: (r.randrange(CAPACITY),)),
+    "pin_page": (4, lambda r: (page(r),)),
     "pin_all_but": (4, lambda r: (r.randrange(CAPACITY),)),
     "pin_victim": (4, lambda r: (page(r), r.choice(FLAGS))),
     "propose": (4, lambda r: (page(r), r.choice(FLAGS))),
@@ -410,11 +426,25 @@ WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
     "advance": (12, lambda r: (r.randrange(PAGES),)),
     "end_scan": (2, lambda r: (r.randrange(-4, 0),)),
 }
-CALM = ["reference", "scan", "wait", "look_ahead", "begin_scan", "through", "advance", "end_scan"]
+OFTEN = {name: often for name, (often, _) in WALK.items()}
+CALM = {
+    name: OFTEN[name]
+    for name in (
+        "reference",
+        "scan",
+        "wait",
+        "look_ahead",
+        "begin_scan",
+        "through",
+        "advance",
+        "end_scan",
+    )
+}
+PINNING = OFTEN | {"pin_page": 120, "unpin_one": 110, "pin_victim": 20, "unpin": 2}
 
 
-def walk(random: Random, names: list[str], length: int) -> list[Operation]:
-    chosen = random.choices(names, [WALK[name][0] for name in names], k=length)
+def walk(random: Random, often: dict[str, int], length: int) -> list[Operation]:
+    chosen = random.choices(list(often), list(often.values()), k=length)
     return [(name, *WALK[name][1](random)) for name in chosen]
 
 
@@ -423,8 +453,9 @@ def test_equals_model_on_walks(spec: str) -> None:
     for frames in (1, 2, 3, 5, 8, 13):
         for pages in (frames + 2, 2 * frames + 1, PAGES):
             random = Random(frames * 100 + pages)
-            Pair(spec, frames, pages, random.getrandbits(64)).run(walk(random, list(WALK), 300))
-            Pair(spec, frames, pages, random.getrandbits(64)).run(walk(random, CALM, 150))
+            for often, length in ((OFTEN, 300), (CALM, 150), (PINNING, 300)):
+                seed = random.getrandbits(64)
+                Pair(spec, frames, pages, seed).run(walk(random, often, length))
 
 
 # ---- searches ----
@@ -440,7 +471,11 @@ operation = st.one_of(
     st.tuples(st.just("unpin")),
     st.tuples(st.just("unpin")),
     st.tuples(st.just("unpin")),
+    st.tuples(st.just("unpin_one"), st.integers(0, CAPACITY - 1)),
+    st.tuples(st.just("unpin_one"), st.integers(0, 2)),
     st.tuples(st.just("pin"), st.integers(0, CAPACITY - 1)),
+    st.tuples(st.just("pin_page"), pages),
+    st.tuples(st.just("pin_page"), pages),
     st.tuples(st.just("pin_all_but"), st.integers(0, CAPACITY - 1)),
     st.tuples(st.just("pin_victim"), pages, flags),
     st.tuples(st.just("propose"), pages, flags),

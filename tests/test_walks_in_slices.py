@@ -8,9 +8,9 @@ import pytest
 
 from test_policies_against_models import (
     CAPACITY,
+    OFTEN,
     PAGES,
     SPECS,
-    WALK,
     Operation,
     Pair,
     walk,
@@ -26,7 +26,7 @@ def changed(spec: str, seed: int, length: int) -> Pair:
     random = Random(seed)
     frames = random.randint(1, 13)
     pair = Pair(spec, frames, random.randint(frames + 2, PAGES), random.getrandbits(64))
-    pair.run(walk(random, list(WALK), length))
+    pair.run(walk(random, OFTEN, length))
     return pair
 
 
@@ -67,9 +67,9 @@ def test_a_walk_survives_any_change(spec: str) -> None:
         random = Random(seed)
         ahead = pair.pool.lookahead()
         for looks in (1, 2, 3):
-            changes = [walk(random, list(WALK), random.randint(0, 3)) for _ in range(20)]
+            changes = [walk(random, OFTEN, random.randint(0, 3)) for _ in range(20)]
             found += finish(pair, pair.pool.walk(), looks, changes)
             ahead.begin(random.randint(1, CAPACITY))
-            changes = [walk(random, list(WALK), random.randint(0, 3)) for _ in range(20)]
+            changes = [walk(random, OFTEN, random.randint(0, 3)) for _ in range(20)]
             finish(pair, ahead, looks, changes)
     assert found > 40 * 3  # most walks find something

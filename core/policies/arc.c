@@ -13,8 +13,8 @@
  *	   are the paper's.
  *	2. Case IV(A) with |T1| = c deletes T1's last page without a ghost; here
  *	   it becomes a ghost and is trimmed on admission: the same state.
- *	3. If no page of the list that REPLACE names is usable, one of the other
- *	   list is taken.
+ *	3. If a search of the list that REPLACE names finds no usable page, the
+ *	   other list is searched.
  *	4. A page loaded by VACUUM or by a correlated reference adapts nothing and
  *	   enters T1 even when it is remembered in B1 or B2.
  *	5. When c shrinks, p is clamped to c and the directory trimmed to the
@@ -31,8 +31,8 @@
  *	hit		to T2's head.
  *	victim	REPLACE, with the adapted p given |B1| and |B2| as they are: T1 if
  *			it is not empty and |T1| > p, or |T1| = p and the access promotes
- *			and the page is in B2; otherwise T2.  The first usable frame from
- *			that list's tail, else from the other's.
+ *			and the page is in B2; otherwise T2.  That list is searched
+ *			(list.h: its tail, unless that is unusable), then the other.
  *	evict	if no ghost slot is free, one ghost is trimmed; then a ghost to the
  *			head of B1 if the frame was on T1, of B2 if on T2.
  *	admit	1. p becomes the adapted p, given |B1| and |B2|, the one that the
@@ -138,11 +138,11 @@ static uint32_t
 arc_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		   const tp_access *access)
 {
+	static const uint8_t t1_first[] = {T1, T2};
+	static const uint8_t t2_first[] = {T2, T1};
 	double		p = tp_state(pool, arc_state)->p;
 	uint32_t	t1 = frames_on(pool, T1);
 	bool		in_b2 = false;
-	unsigned	first;
-	uint32_t	frame;
 
 	if (tp_promotes(access))
 	{
@@ -157,11 +157,8 @@ arc_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 						ghosts_on(pool, B2));
 		}
 	}
-	first = t1 > 0 && (t1 > p || (in_b2 && t1 == p)) ? T1 : T2;
-	frame = tp_list_usable_tail(pool, first, usable, arg);
-	if (frame == TP_NONE)
-		frame = tp_list_usable_tail(pool, first == T1 ? T2 : T1, usable, arg);
-	return frame;
+	return tp_lists_search(pool, t1 > 0 && (t1 > p || (in_b2 && t1 == p)) ?
+						   t1_first : t2_first, 2, usable, arg);
 }
 
 static void

@@ -3,8 +3,8 @@
  *	  A block group of which a pool holds pages, and lists of them.
  *
  * A block group is TP_BLOCK_GROUP successive blocks of a relation.  It has a
- * record as long as one of its pages is resident, and the record lies in the
- * extra of one of the frames that hold them, its host.  So there is always
+ * record as long as it has pages, and the record lies in the extra of one of
+ * the frames that hold them, its host.  So there is always
  * room, and a block group is named by its host's frame number; if the host's
  * page goes while others stay, the record moves to another of their frames.
  *
@@ -18,8 +18,8 @@
  *	  groups of a bucket	of the pool's hash table, through chain
  *							(group_index.h)
  *
- * A policy that uses it keeps its frames on one ring, and begins its state
- * with an array of list_links.
+ * A policy that uses it keeps the frames of block groups on one ring, and
+ * begins its state with an array of list_links.
  *
  * Memory: 24 bytes a frame.
  */

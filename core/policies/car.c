@@ -13,7 +13,8 @@
  *	2. The directory is trimmed at an admission into a frame that was free as
  *	   well, which keeps the bounds after pages were forgotten or evicted
  *	   without a successor.  In the paper's own sequences it changes nothing.
- *	3. Unusable frames: see victim.
+ *	3. Unusable frames stay where they are and are passed over (list.h); the
+ *	   hand takes the place that they leave.
  *	4. A reference that does not promote (VACUUM's, or a repeated one) sets no
  *	   reference bit; if it brings its page in, a ghost of the page is dropped
  *	   first and p stays.
@@ -27,17 +28,14 @@
  *
  * hit: the bit is set.
  *
- * victim: Look at the hand of T1 if |T1| >= max(1, p), else of T2; of the
- * other clock if all pages of this one are known to be unusable, as they are
- * of an empty one.  If the frame is not usable, it goes to the head of its
- * own clock with its bit unchanged.  If it is and its bit is 0, it is the
- * victim, and stays where it is.  If its bit is 1, the bit is cleared and the
- * frame goes to the head of T2.  Repeat.  All pages of T1 are known to be
- * unusable when as many unusable ones were passed in this search as are in T1
- * now; all of T2, when that many were passed since a bit was last cleared.
- * TP_NONE if that is so of both.  After 2r + 1 looks, r being the number of
- * resident pages, which only hits that race with the search make necessary:
- * the first usable frame from T1's tail, then from T2's.
+ * victim: Search (list.h) T1 if |T1| >= max(1, p), else T2.  If the page that
+ * is found has bit 0 it is the victim, and stays where it is.  If its bit is 1
+ * the bit is cleared, the page goes to the head of T2, and the search begins
+ * anew.  A clock in which a search found nothing counts as exhausted, T2 until
+ * a page goes to its head; the other one is searched instead.  If both are, or
+ * after 2r + 1 pages, r being the number of resident pages, which only hits
+ * that race with the search make necessary: the first usable frame from T1's
+ * tail, then from T2's.
  *
  * evict: from T1 to the head of B1, from T2 to the head of B2.  If all ghost
  * slots are in use (c + 1), the tail of B2, or of B1 if B2 is empty, is
@@ -109,40 +107,52 @@ car_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	raise_count(pool, frame, 1);
 }
 
+/*
+ * The page under the hand of the clock whose turn it is, or else of the other,
+ * or TP_NONE.  in_vain says of T1 and of T2 whether a search of the clock has
+ * found nothing.
+ */
+static uint32_t
+next_page(const tp_pool *pool, bool *in_vain, tp_usable usable, void *arg)
+{
+	unsigned	first = t1_first(pool) ? T1 : T2;
+	const unsigned clocks[] = {first, first == T1 ? T2 : T1};
+
+	for (int i = 0; i < 2; i++)
+	{
+		uint32_t	frame = in_vain[clocks[i]] ? TP_NONE :
+			tp_list_search(pool, clocks[i], usable, arg);
+
+		if (frame != TP_NONE)
+			return frame;
+		in_vain[clocks[i]] = true;
+	}
+	return TP_NONE;
+}
+
 /* Lines 22 to 39, replace(), without the demotion. */
 static uint32_t
 car_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		   const tp_access *access)
 {
-	uint32_t	in_vain[T2 + 1] = {0};	/* unusable pages passed, by clock */
-	uint32_t	frame;
+	static const uint8_t order[] = {T1, T2};
+	bool		in_vain[T2 + 1] = {false};
 
 	(void) incoming;
 	(void) access;
 	for (uint64_t looks = UINT64_C(2) * tp_resident(pool) + 1; looks > 0; looks--)
 	{
-		unsigned	clock = t1_first(pool) ? T1 : T2;
+		uint32_t	frame = next_page(pool, in_vain, usable, arg);
 
-		if (in_vain[clock] >= frames_on(pool, clock))
-			clock = clock == T1 ? T2 : T1;
-		if (in_vain[clock] >= frames_on(pool, clock))
-			return TP_NONE;
-		frame = tp_list_of(pool, clock)->tail;
-		if (usable != NULL && !usable(arg, frame))
-		{
-			tp_list_move_head(pool, clock, frame);
-			in_vain[clock]++;
-			continue;
-		}
+		if (frame == TP_NONE)
+			break;
 		if (count_of(pool, frame) == 0)
 			return frame;
 		set_count(pool, frame, 0);
 		tp_list_move_head(pool, T2, frame);
-		in_vain[T2] = 0;
+		in_vain[T2] = false;
 	}
-	frame = tp_list_usable_tail(pool, T1, usable, arg);
-	return frame != TP_NONE ? frame :
-		tp_list_usable_tail(pool, T2, usable, arg);
+	return tp_lists_usable_tail(pool, order, 2, usable, arg);
 }
 
 static void

@@ -10,7 +10,7 @@
  * Definition:
  *	queue	resident pages, newest at the head.
  *	hit		nothing.
- *	victim	the first usable frame from the tail.
+ *	victim	a search of the queue (list.h): the tail, unless it is unusable.
  *	admit	to the head, whatever the access was.
  *	evict, forget	off the queue.
  *	join, leave	nothing.
@@ -32,9 +32,11 @@ static uint32_t
 fifo_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 			const tp_access *access)
 {
+	static const uint8_t order[] = {QUEUE};
+
 	(void) incoming;
 	(void) access;
-	return tp_list_usable_tail(pool, QUEUE, usable, arg);
+	return tp_lists_search(pool, order, 1, usable, arg);
 }
 
 static void

@@ -151,9 +151,13 @@ block_groups_count(const tp_pool *pool)
 	return groups;
 }
 
-/* For a policy's check: is every page in one block group, and in its own? */
+/*
+ * For a policy's check: is every page on this ring in one block group, and in
+ * its own?
+ */
 static inline int
-block_groups_check(const tp_pool *pool, tp_report report, void *arg)
+block_groups_check(const tp_pool *pool, unsigned ring, tp_report report,
+				   void *arg)
 {
 	uint64_t	pages = 0;
 	int			bad = 0;
@@ -164,7 +168,7 @@ block_groups_check(const tp_pool *pool, tp_report report, void *arg)
 		const tp_node *node = &pool->nodes[frame];
 		uint32_t	group;
 
-		if (!tp_is_resident(pool, frame))
+		if (node->list != ring)
 			continue;
 		group = group_find(pool, tp_page_of(pool, frame));
 		bad += tp_expect(group != TP_NONE && is_host(pool, group),
@@ -184,7 +188,7 @@ block_groups_check(const tp_pool *pool, tp_report report, void *arg)
 		if (group == frame)
 			pages += group_pages(pool, group);
 	}
-	return bad > 0 ? bad : tp_expect(pages == tp_resident(pool),
+	return bad > 0 ? bad : tp_expect(pages == tp_list_of(pool, ring)->count,
 									 "page outside of its block group's circle", 0, report, arg);
 }
 

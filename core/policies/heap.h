@@ -157,31 +157,6 @@ heap_least(const tp_pool *pool, uint32_t count, heap_order comes_first,
 }
 
 /*
- * A look at the frames in order that changes nothing in the end.  To pass
- * over the top of count frames, heap_set_aside puts it in the last cell and
- * the heap goes on with count - 1; heap_restore takes all frames back that
- * have been set aside since the heap had count.
- */
-static inline void
-heap_set_aside(const tp_pool *pool, uint32_t count, heap_order comes_first)
-{
-	uint32_t	top = heap_at(pool, 0);
-	uint32_t	last = heap_at(pool, count - 1);
-
-	heap_put(pool, count - 1, top);
-	if (count > 1)
-		heap_down(pool, count - 1, 0, last, comes_first);
-}
-
-static inline void
-heap_restore(const tp_pool *pool, uint32_t left, uint32_t count,
-			 heap_order comes_first)
-{
-	for (; left < count; left++)
-		heap_up(pool, left, heap_at(pool, left), comes_first);
-}
-
-/*
  * For a policy's upcoming: the frames of the count cells, from the top on.  The
  * least are in the upper ones, with others.  The caller counts what it takes.
  */

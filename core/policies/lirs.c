@@ -23,7 +23,7 @@
  *	5. The paper fills the LIR set once, at the start.  Here a page also
  *	   enters as LIR whenever the LIR set is short of Llirs: after the pool
  *	   has grown or LIR pages have been forgotten.
- *	6. If no page of Q is usable, since all of them are pinned, the victim is
+ *	6. If a search of Q finds no usable page, since all are pinned, the victim is
  *	   a LIR page.  Its frame is lent to Q: the newcomer has earned no more
  *	   than any other.  The next page that becomes LIR gives it back, in that
  *	   none must leave the LIR set for it.  So Q has room for what scans pin
@@ -53,7 +53,8 @@
  * and a page of Q that was in S, goes to LIR's head; a page of Q that was not,
  * to Q's head.  If a page of Q went to LIR, one frame less is lent, if any.
  * Settle.
- *	  victim: the first usable page from Q's tail, else from LIR's tail.
+ *	  victim: Q is searched (list.h: its tail, unless that is unusable), then
+ * LIR.
  *	  evict: if it is on LIR, one frame more is lent, up to the most.  Take it
  * off its list.  If it is (still) in S and ghosts > 0, it leaves a ghost; if
  * all slots are in use, the ghosts' tail is dropped for it.  Settle.
@@ -155,13 +156,11 @@ uint32_t
 tp_lirs_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			   void *arg, const tp_access *access)
 {
-	uint32_t	frame = tp_list_usable_tail(pool, Q, usable, arg);
+	static const uint8_t order[] = {Q, LIR};
 
 	(void) incoming;
 	(void) access;
-	if (frame == TP_NONE)
-		frame = tp_list_usable_tail(pool, LIR, usable, arg);
-	return frame;
+	return tp_lists_search(pool, order, 2, usable, arg);
 }
 
 static void

@@ -57,7 +57,8 @@
  * page, and a page of Q that was due, goes to LIR's head; a page of Q that was
  * not, to Q's head.  If a page of Q went to LIR, one frame less is lent, if
  * any.  Settle.
- *	  victim: the first usable page from Q's tail, else from LIR's tail.
+ *	  victim: Q is searched (list.h: its tail, unless that is unusable), then
+ * LIR.
  *	  evict: if it is on LIR, one frame more is lent, up to the most.  Take it
  * off its list.  If its last is above the bottom (as it is now) and ghosts >
  * 0, it leaves a ghost; if all slots are in use, the ghosts' tail is dropped

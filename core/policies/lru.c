@@ -6,7 +6,8 @@
  * J. Gecsei, D. R. Slutz, I. L. Traiger: Evaluation techniques for storage
  * hierarchies. IBM Systems Journal 9(2), 1970.
  *
- * Deviations: none.
+ * Deviations: none.  The list is searched as list.h says, so the victim is the
+ * tail unless that is unusable.
  *
  * Costs: every hit moves a node, so hits need the pool's lock; one scan
  * larger than the pool empties it.
@@ -31,9 +32,11 @@ static uint32_t
 lru_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		   const tp_access *access)
 {
+	static const uint8_t order[] = {RECENT};
+
 	(void) incoming;
 	(void) access;
-	return tp_list_usable_tail(pool, RECENT, usable, arg);
+	return tp_lists_search(pool, order, 1, usable, arg);
 }
 
 static void

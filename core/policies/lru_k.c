@@ -24,8 +24,9 @@
  *	   never seen before.
  *
  * DEFINITION.  Lists: infinite, the pages with fewer than K known references,
- * most recent LAST at the head; finite, a ring of the others; node->count is
- * the number of known references, at most K.  Ghosts, most recently evicted
+ * most recent LAST at the head; finite, a ring of the others, but for those on
+ * passed, which a search found unusable, most recently looked at at the head;
+ * node->count is the number of known references, at most K.  Ghosts, most recently evicted
  * at the head: history.  A clock counts references.  A page has times HIST(1)
  * > ... > HIST(count) and LAST; a ghost has count, HIST(1) and, if count is
  * at least 2, HIST(2).  At most floor(history * c) ghosts.
@@ -33,13 +34,18 @@
  * page on infinite goes to its head.  Else: for i = K .. 2, HIST(i) =
  * HIST(i-1) + (LAST - HIST(1)), as far as HIST(i-1) is known; HIST(1) = LAST =
  * t; count goes up by 1, to K at most; on reaching K the page moves from
- * infinite to finite, before that it goes to the head of infinite.
- *	  victim: t = clock + 1; a page is eligible if t - LAST > crp.  The
- * candidates are the first usable page from the tail of infinite, and of the
- * first 32 usable pages of finite in the order of (HIST(K), LAST), lowest
- * first, the first that is eligible, or if none is the first.  The choice is
- * the first that applies: infinite's if eligible; finite's if eligible;
- * infinite's; finite's.
+ * infinite to finite, before that it goes to the head of infinite.  A page on
+ * passed stays where it is.
+ *	  victim: t = clock + 1; a page is eligible if t - LAST > crp.  Infinite's
+ * candidate is what a search of infinite finds (list.h); if it is eligible, it
+ * is the choice.  Else: twice, as long as there are pages on passed that were
+ * not looked at yet, the tail of passed goes to finite if it is usable, else
+ * to the head of passed.  Then the pages of finite are looked at in the order
+ * of (HIST(K), LAST), lowest first; what is unusable goes to the head of
+ * passed.  Finite's candidate is the first that is eligible of the first 32
+ * usable ones, or if none is the first.  The choice is the first that applies:
+ * finite's if eligible; infinite's; finite's; the first usable page from the
+ * tail of infinite; the first from the tail of passed.
  *	  evict: take it off its list; it leaves a ghost, unless K = 1 or history
  * = 0; if all slots are in use, the tail of history is dropped for it.
  *	  admit: raise the clock by 1 to t.  If the page has a ghost and the
@@ -49,8 +55,8 @@
  * the tail to their bound.
  *	  forget: take it off its list.  leave: ghosts to their bound.  join:
  * nothing but the bound.
- *	  coldest: infinite from the tail; then finite, by the number of binary
- * digits of clock - HIST(K), more first, in the order of members.
+ *	  coldest: infinite from the tail; then finite and passed, by the number
+ * of binary digits of clock - HIST(K), more first, in the order of members.
  *	  upcoming: infinite from the tail; and the heap, cell by cell from the
  * top, without those referenced since they were filed.
  *
@@ -72,7 +78,9 @@
 enum
 {
 	INFINITE = 1,				/* backward K-distance is infinite */
-	FINITE						/* backward K-distance is known */
+	FINITE,						/* backward K-distance is known */
+	PASSED						/* likewise, and a search found it unusable;
+								 * most recently looked at at the head */
 };
 
 enum
@@ -181,7 +189,7 @@ enter(const tp_pool *pool, uint32_t frame)
 static void
 take(const tp_pool *pool, uint32_t frame)
 {
-	if (pool->nodes[frame].list == INFINITE)
+	if (pool->nodes[frame].list != FINITE)
 		tp_list_remove(pool, frame);
 	else
 	{
@@ -234,7 +242,7 @@ lru_k_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	}
 	if (node->list == FINITE)
 		raise(pool, frame, history_time(page, state->k) - hist_k);
-	else
+	else if (node->list == INFINITE)
 	{
 		tp_list_remove(pool, frame);
 		enter(pool, frame);
@@ -250,34 +258,53 @@ is_eligible(const tp_pool *pool, uint32_t frame)
 		state->crp;
 }
 
-/*
- * Finite's candidate: TP_NONE, or a usable page, eligible if one was found.
- * The heap has the same order afterwards.
- */
+/* Pages that were found unusable are looked at again. */
+static void
+look_again(const tp_pool *pool, tp_usable usable, void *arg)
+{
+	uint32_t	looks = tp_looks_again(pool, PASSED);
+	uint32_t	frame;
+
+	while ((frame = tp_list_look_again(pool, PASSED, &looks, usable, arg)) !=
+		   TP_NONE)
+	{
+		tp_list_remove(pool, frame);
+		enter(pool, frame);
+	}
+}
+
+/* Finite's candidate: TP_NONE, or a usable page, eligible if one was found. */
 static uint32_t
 finite_victim(const tp_pool *pool, tp_usable usable, void *arg)
 {
-	uint32_t	count = finite_count(pool);
-	uint32_t	left = count;
-	uint32_t	looks = 0;
+	uint32_t	waiting[ELIGIBLE_LOOKS];	/* usable, not eligible */
+	uint32_t	n = 0;
 	uint32_t	choice = TP_NONE;
 
-	for (; left > 0; left--)
+	look_again(pool, usable, arg);
+	while (finite_count(pool) > 0 && n < ELIGIBLE_LOOKS)
 	{
-		uint32_t	frame = heap_least(pool, left, comes_first, refile);
+		uint32_t	frame = heap_least(pool, finite_count(pool), comes_first,
+									   refile);
 
-		if (usable == NULL || usable(arg, frame))
+		if (usable != NULL && !usable(arg, frame))
 		{
-			bool		eligible = is_eligible(pool, frame);
-
-			if (choice == TP_NONE || eligible)
-				choice = frame;
-			if (eligible || ++looks == ELIGIBLE_LOOKS)
-				break;
+			take(pool, frame);
+			tp_list_push_head(pool, PASSED, frame);
+			continue;
 		}
-		heap_set_aside(pool, left, comes_first);
+		if (is_eligible(pool, frame))
+		{
+			choice = frame;
+			break;
+		}
+		take(pool, frame);
+		waiting[n++] = frame;
 	}
-	heap_restore(pool, left, count, comes_first);
+	if (choice == TP_NONE && n > 0)
+		choice = waiting[0];
+	while (n > 0)
+		enter(pool, waiting[--n]);
 	return choice;
 }
 
@@ -285,7 +312,7 @@ static uint32_t
 lru_k_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			 void *arg, const tp_access *access)
 {
-	uint32_t	infinite = tp_list_usable_tail(pool, INFINITE, usable, arg);
+	uint32_t	infinite = tp_list_search(pool, INFINITE, usable, arg);
 	uint32_t	finite;
 
 	(void) incoming;
@@ -293,10 +320,13 @@ lru_k_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 	if (infinite != TP_NONE && is_eligible(pool, infinite))
 		return infinite;
 	finite = finite_victim(pool, usable, arg);
-	if (infinite == TP_NONE ||
-		(finite != TP_NONE && is_eligible(pool, finite)))
+	if (finite != TP_NONE &&
+		(infinite == TP_NONE || is_eligible(pool, finite)))
 		return finite;
-	return infinite;
+	if (infinite == TP_NONE)
+		infinite = tp_list_usable_tail(pool, INFINITE, usable, arg);
+	return infinite != TP_NONE ? infinite :
+		tp_list_usable_tail(pool, PASSED, usable, arg);
 }
 
 static void
@@ -455,7 +485,7 @@ lru_k_check(const tp_pool *pool, tp_report report, void *arg)
 			continue;
 		bad += tp_expect(node->count > 0 && node->count <= state->k,
 						 "reference count outside 1 .. K", frame, report, arg);
-		bad += tp_expect((node->list == FINITE) == (node->count == state->k),
+		bad += tp_expect((node->list != INFINITE) == (node->count == state->k),
 						 "page on the wrong list", frame, report, arg);
 		bad += tp_expect(history_last(history_of(pool, frame)) <= state->clock,
 						 "reference from the future", frame, report, arg);
@@ -506,7 +536,7 @@ const tp_policy tp_policy_lru_k = {
 	.state_size = sizeof(lru_k_state),
 	.extra_size = sizeof(lru_k_frame),
 	.params = lru_k_params,
-	.lists = {"infinite", "~finite"},
+	.lists = {"infinite", "~finite", "passed"},
 	.ghost_lists = {"history"},
 	.ghosts = lru_k_ghosts,
 	.init = lru_k_init,

@@ -19,7 +19,8 @@
  *	   takes another time stamp per frame and per ghost, and a histogram.
  *	4. A queue's tail is not looked at while it is certain that it has not
  *	   expired (`oldest`).  Changes no state.
- *	5. If no page of the lowest queue is usable, the next queue up is tried.
+ *	5. If a search of the lowest queue finds no usable page, the next queue up
+ *	   is searched.
  *	6. A page loaded by VACUUM or by a correlated reference begins at
  *	   frequency 1 even when it is remembered, and is not a reference that
  *	   time counts.
@@ -40,7 +41,7 @@
  *	adjust	1. time + 1; 2. for k = 1, 2, .. queues - 1: if Qk's tail is there
  *			and time - entered > L, it goes to the head of Q(k - 1), entered =
  *			time.  (One frame per queue.)
- *	victim	for k = 0, 1, ..: the first usable frame from Qk's tail.
+ *	victim	Q0, Q1, .. are searched in turn (list.h: from their tails).
  *	evict	if floor(qout * c) > 0: drop Qout's tail while |Qout| >=
  *			floor(qout * c); then a ghost with f to Qout's head.
  *	admit	promoting: 1. f = the frequency in the page's ghost, 0 if it has
@@ -64,6 +65,10 @@
 enum
 {
 	Q0 = 1						/* Qk is list Q0 + k */
+};
+
+static const uint8_t upwards[MAX_QUEUES] = {
+	Q0, Q0 + 1, Q0 + 2, Q0 + 3, Q0 + 4, Q0 + 5, Q0 + 6, Q0 + 7
 };
 
 enum
@@ -208,14 +213,10 @@ static uint32_t
 mq_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		  const tp_access *access)
 {
-	unsigned	end = Q0 + tp_state(pool, mq_state)->queues;
-	uint32_t	frame = TP_NONE;
-
 	(void) incoming;
 	(void) access;
-	for (unsigned list = Q0; list < end && frame == TP_NONE; list++)
-		frame = tp_list_usable_tail(pool, list, usable, arg);
-	return frame;
+	return tp_lists_search(pool, upwards, tp_state(pool, mq_state)->queues,
+						   usable, arg);
 }
 
 static void
@@ -305,11 +306,7 @@ mq_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 static uint32_t
 mq_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	static const uint8_t order[MAX_QUEUES] = {
-		Q0, Q0 + 1, Q0 + 2, Q0 + 3, Q0 + 4, Q0 + 5, Q0 + 6, Q0 + 7
-	};
-
-	return tp_coldest_lists(pool, cursor, order, MAX_QUEUES);
+	return tp_coldest_lists(pool, cursor, upwards, MAX_QUEUES);
 }
 
 static int

@@ -6,16 +6,24 @@
  * strategies for relational database systems. VLDB 1985 (the best choice for
  * a scan that is repeated over more pages than there are frames).
  *
- * Deviations: none.
+ * Deviations: none but that pages found unusable are set aside, so that not
+ * every search meets them.
  *
  * Definition:
- *	recent	resident pages, most recently referenced at the head.
- *	hit		to the head.
- *	victim	the first usable frame from the head.
- *	admit	to the head, whatever the access was.
+ *	recent	resident pages, most recently referenced at the head; but
+ *	passed	pages that a search found unusable, most recently looked at at the
+ *			head.
+ *	hit		to recent's head.
+ *	victim	1. twice, as long as there are pages on passed that were not looked
+ *			at yet: its tail, if it is usable; else the tail goes to the head.
+ *			2. recent's head, if it is usable; else the head goes to passed's
+ *			head, and so on.  3. The first usable frame from passed's tail.
+ *	admit	to recent's head, whatever the access was.
  *	evict, forget	off the list.
+ *	restore	to its place.
  *	join, leave	nothing.
- *	coldest	from head to tail: eviction begins with the most recent.
+ *	coldest	passed from tail to head, then recent from head to tail: eviction
+ *			begins with the most recent.
  *
  * Costs: every hit moves a node, so hits need the pool's lock; pages that are
  * no longer wanted are never evicted while any other is referenced.
@@ -26,7 +34,9 @@
 
 enum
 {
-	RECENT = 1					/* resident pages, most recent at the head */
+	RECENT = 1,					/* resident pages, most recent at the head */
+	PASSED						/* those that a search found unusable, most
+								 * recently looked at at the head */
 };
 
 static void
@@ -40,14 +50,20 @@ static uint32_t
 mru_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		   const tp_access *access)
 {
-	uint32_t	frame = tp_list_of(pool, RECENT)->head;
+	uint32_t	looks = tp_looks_again(pool, PASSED);
+	uint32_t	frame = tp_list_look_again(pool, PASSED, &looks, usable, arg);
 
 	(void) incoming;
 	(void) access;
-	if (usable != NULL)
-		while (frame != TP_NONE && !usable(arg, frame))
-			frame = pool->nodes[frame].next;
-	return frame;
+	if (frame != TP_NONE)
+		return frame;
+	while ((frame = tp_list_of(pool, RECENT)->head) != TP_NONE)
+	{
+		if (usable == NULL || usable(arg, frame))
+			return frame;
+		tp_list_move_head(pool, PASSED, frame);
+	}
+	return tp_list_usable_tail(pool, PASSED, usable, arg);
 }
 
 static void
@@ -70,10 +86,20 @@ mru_forget(const tp_pool *pool, uint32_t frame)
 	tp_list_remove(pool, frame);
 }
 
+/* Stage 0: passed, from the tail.  Stage 1: recent, from the head. */
 static uint32_t
 mru_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	uint32_t	frame = tp_walk_list(pool, cursor, RECENT, true);
+	static const uint8_t order[] = {PASSED};
+	uint32_t	frame;
+
+	if (cursor->stage == 0)
+	{
+		frame = tp_coldest_lists(pool, cursor, order, 1);
+		if (frame != TP_NONE || cursor->stage == 0)
+			return frame;
+	}
+	frame = tp_walk_list(pool, cursor, RECENT, true);
 
 	cursor->taken += frame != TP_NONE;
 	return frame;
@@ -83,7 +109,7 @@ const tp_policy tp_policy_mru = {
 	.name = "mru",
 	.title = "most recently used",
 	.source = "Chou, DeWitt, VLDB 1985",
-	.lists = {"recent"},
+	.lists = {"recent", "passed"},
 	.hit = mru_hit,
 	.victim = mru_victim,
 	.evict = mru_evict,

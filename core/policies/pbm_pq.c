@@ -22,7 +22,9 @@
  *	   come in of it is.  A scan that begins and ends between the two goes
  *	   unseen.
  *	4. Pages leave one by one, as the caller asks for them: of `victims` that
- *	   follow each other only the first is preceded by a look.
+ *	   follow each other only the first is preceded by a look.  Pages found
+ *	   unusable leave their block group for a while, so that not every search
+ *	   meets them.
  *	5. A block group whose time has come is not estimated at once.  It waits
  *	   for that on the list of those overdue, evicted from last.
  *	6. Buckets are narrower than the 100 ms of the papers.  They should not be
@@ -34,9 +36,12 @@
  *
  * DEFINITION (lists with most recent at the head; timeline.h for the places).
  *	  A block group is the blocks of a relation with the same
- *	    block / TP_BLOCK_GROUP.  It exists while a page of it is resident, and
- *	    knows the lowest and the highest block of it that were admitted since it
- *	    began to, and next_access, a time or never.
+ *	    block / TP_BLOCK_GROUP.  It exists while it has pages, and knows the
+ *	    lowest and the highest block of those that joined it since it began to,
+ *	    and next_access, a time or never.
+ *	  Lists: frames, a ring, the pages that are in block groups; passed, pages
+ *	    that a search found unusable, which are in none, most recently looked
+ *	    at at the head.
  *	  Fields: position, of the timeline, in slices of `bucket`; proposals left
  *	    before the next look.
  *	  To estimate it: next_access = now + the lesser of tp_scan_next_access of
@@ -48,24 +53,31 @@
  *	    if next_access is never, it goes to the head of the not requested.
  *	    (Without the slice, every reference of the scan that was awaited would
  *	    ask again.)
- *	  hit: a reference.
- *	  admit: if the page's block group does not exist, make it, estimate and
- *	    place it; else the page joins it, and unless made by VACUUM or a
- *	    correlated reference this is a reference.
+ *	  A page joins its block group: if there is none, it is made, estimated and
+ *	    placed.
+ *	  hit: a reference, unless the page is on passed.
+ *	  admit: the page joins its block group; if that existed, and unless made
+ *	    by VACUUM or a correlated reference, this is a reference.
  *	  A look: (1) Time shifts the buckets.  (2) Up to `corrections` times:
  *	    the tail of the overdue is estimated and placed.  (3) Up to
  *	    `corrections` times: the tail of the first stage with block groups is
  *	    estimated; if it belongs to another stage, it is placed and this goes
  *	    on; if to the same, it stays and this ends.
- *	  victim: if no proposals are left, look, and let `victims` be left.  One
- *	    less.  The first usable frame in the order of coldest.
- *	  evict, forget: the page leaves its block group.
- *	  The pages of a block group stand in a row, where one that is admitted
- *	    becomes the second; the first one's frame is the host of the record.
+ *	  victim: (1) Twice, as long as there are pages on passed that were not
+ *	    looked at yet: the tail of passed joins its block group if it is usable,
+ *	    else it goes to the head of passed.  (2) If no proposals are left, look,
+ *	    and let `victims` be left.  One less.  (3) The first of the frames in
+ *	    the order of coldest, if it is usable; else it leaves its block group for
+ *	    the head of passed, and so on.  (4) The first usable frame from the tail
+ *	    of passed.
+ *	  evict, forget: the page leaves its block group, or passed.
+ *	  The pages of a block group stand in a row, where one that joins becomes
+ *	    the second; the first one's frame is the host of the record.
  *	  coldest: stage by stage, in each the block groups from the tail to the
  *	    head, of each the pages from the second of the row to the last, then
- *	    the first.  (So of block groups that are read forwards what was read
- *	    last goes first, and records seldom move.)
+ *	    the first; at the end passed from the tail.  (So of block groups that
+ *	    are read forwards what was read last goes first, and records seldom
+ *	    move.)
  *
  * Costs: a hit looks its block group up and needs the pool's lock; a page is
  * kept or goes with its block group; estimates are up to date only where they
@@ -78,7 +90,9 @@
 
 enum
 {
-	FRAMES = 1					/* resident pages, a ring */
+	FRAMES = 1,					/* resident pages, a ring; but */
+	PASSED						/* those that a search found unusable, most
+								 * recently looked at at the head */
 };
 
 enum
@@ -129,7 +143,8 @@ pbm_pq_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	tp_page		page = tp_page_of(pool, frame);
 
-	reference(pool, group_find(pool, page), page.block, access->now);
+	if (pool->nodes[frame].list == FRAMES)
+		reference(pool, group_find(pool, page), page.block, access->now);
 }
 
 /* The first frame of the cursor's stage or, if it is empty, of the next. */
@@ -139,7 +154,7 @@ first_of_stage(const tp_pool *pool, tp_cursor *cursor)
 	const timeline *t = tp_state(pool, timeline);
 
 	cursor->stage = timeline_occupied(pool, cursor->stage);
-	if (cursor->stage >= timeline_buckets(t) + 2)
+	if (cursor->stage >= timeline_stages(t))
 		return TP_NONE;
 	return pool->nodes[group_list_tail(pool, timeline_list(t, cursor->stage))].next;
 }
@@ -159,16 +174,19 @@ next_of_stage(const tp_pool *pool, tp_cursor *cursor, uint32_t frame)
 	return first_of_stage(pool, cursor);
 }
 
-/* A page that has been moved, to another stage even, leads on from there. */
+/*
+ * For coldest: the next page in a block group.  Stage: its list's.  A page that
+ * has been moved, to another stage even, leads on from there.
+ */
 static uint32_t
-pbm_pq_coldest(const tp_pool *pool, tp_cursor *cursor)
+next_in_groups(const tp_pool *pool, tp_cursor *cursor)
 {
 	uint32_t	frame;
 
 	if (!cursor->started)
 	{
 		cursor->started = true;
-		cursor->left = tp_resident(pool);
+		cursor->left = tp_list_of(pool, FRAMES)->count;
 		tp_walk_to(pool, cursor, first_of_stage(pool, cursor));
 	}
 	else if (!tp_walk_holds(pool, cursor))
@@ -183,15 +201,79 @@ pbm_pq_coldest(const tp_pool *pool, tp_cursor *cursor)
 	return frame;
 }
 
+/* Behind the timeline's stages and its end comes passed, from the tail. */
+static uint32_t
+pbm_pq_coldest(const tp_pool *pool, tp_cursor *cursor)
+{
+	uint32_t	passed = timeline_stages(tp_state(pool, timeline)) + 1;
+	uint32_t	frame;
+
+	if (cursor->stage < passed)
+	{
+		frame = next_in_groups(pool, cursor);
+		if (frame != TP_NONE || tp_cursor_paused(cursor))
+			return frame;
+		cursor->stage = passed;
+		cursor->started = false;
+	}
+	frame = tp_walk_list(pool, cursor, PASSED, false);
+	cursor->taken += frame != TP_NONE;
+	return frame;
+}
+
+/* A page joins its block group.  Returns the group. */
+static uint32_t
+enter(const tp_pool *pool, uint32_t frame, uint64_t now)
+{
+	uint32_t	group = group_find(pool, tp_page_of(pool, frame));
+
+	tp_ring_add(pool, FRAMES, frame);
+	if (group == TP_NONE)
+	{
+		group_begin(pool, frame);
+		group_estimate(pool, frame, now);
+		timeline_enter(pool, frame);
+		return frame;
+	}
+	group_add(pool, group, frame);
+	return group;
+}
+
+static void
+take(const tp_pool *pool, uint32_t frame)
+{
+	if (pool->nodes[frame].list == PASSED)
+		tp_list_remove(pool, frame);
+	else
+	{
+		group_remove(pool, frame);
+		tp_ring_remove(pool, frame);
+	}
+}
+
+/* Pages that were found unusable are looked at again. */
+static void
+look_again(const tp_pool *pool, tp_usable usable, void *arg, uint64_t now)
+{
+	uint32_t	looks = tp_looks_again(pool, PASSED);
+	uint32_t	frame;
+
+	while ((frame = tp_list_look_again(pool, PASSED, &looks, usable, arg)) !=
+		   TP_NONE)
+	{
+		tp_list_remove(pool, frame);
+		(void) enter(pool, frame, now);
+	}
+}
+
 static uint32_t
 pbm_pq_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			  void *arg, const tp_access *access)
 {
 	pbm_pq_state *state = tp_state(pool, pbm_pq_state);
-	tp_cursor	cursor = {0};
-	uint32_t	frame;
 
 	(void) incoming;
+	look_again(pool, usable, arg, access->now);
 	if (state->proposals == 0)
 	{
 		timeline_refresh(pool, (uint32_t) pool->header->params[PARAM_CORRECTIONS],
@@ -199,28 +281,17 @@ pbm_pq_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 		state->proposals = (uint32_t) pool->header->params[PARAM_VICTIMS];
 	}
 	state->proposals--;
-	do
-		frame = pbm_pq_coldest(pool, &cursor);
-	while (frame != TP_NONE && usable != NULL && !usable(arg, frame));
-	return frame;
-}
-
-/* Into its block group.  Returns that, or TP_NONE if it is new. */
-static uint32_t
-enter(const tp_pool *pool, uint32_t frame, uint64_t now)
-{
-	uint32_t	group = group_find(pool, tp_page_of(pool, frame));
-
-	tp_ring_add(pool, FRAMES, frame);
-	if (group != TP_NONE)
+	while (tp_list_of(pool, FRAMES)->count > 0)
 	{
-		group_add(pool, group, frame);
-		return group;
+		tp_cursor	first = {0};
+		uint32_t	frame = first_of_stage(pool, &first);
+
+		if (usable == NULL || usable(arg, frame))
+			return frame;
+		take(pool, frame);
+		tp_list_push_head(pool, PASSED, frame);
 	}
-	group_begin(pool, frame);
-	group_estimate(pool, frame, now);
-	timeline_enter(pool, frame);
-	return TP_NONE;
+	return tp_list_usable_tail(pool, PASSED, usable, arg);
 }
 
 static void
@@ -228,7 +299,7 @@ pbm_pq_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	uint32_t	group = enter(pool, frame, access->now);
 
-	if (group != TP_NONE && tp_promotes(access))
+	if (group != frame && tp_promotes(access))
 		reference(pool, group, tp_page_of(pool, frame).block, access->now);
 }
 
@@ -236,15 +307,14 @@ static void
 pbm_pq_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 			   const tp_access *access)
 {
-	(void) list;
-	enter(pool, frame, access->now);
+	(void) list;				/* from passed, too, into its block group */
+	(void) enter(pool, frame, access->now);
 }
 
 static void
 pbm_pq_forget(const tp_pool *pool, uint32_t frame)
 {
-	group_remove(pool, frame);
-	tp_ring_remove(pool, frame);
+	take(pool, frame);
 }
 
 static void
@@ -270,7 +340,7 @@ pbm_pq_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 static int
 pbm_pq_check(const tp_pool *pool, tp_report report, void *arg)
 {
-	int			bad = block_groups_check(pool, report, arg);
+	int			bad = block_groups_check(pool, FRAMES, report, arg);
 
 	return bad > 0 ? bad : timeline_check(pool, report, arg);
 }
@@ -319,7 +389,7 @@ const tp_policy tp_policy_pbm_pq = {
 	.extra_size = sizeof(block_group),
 	.params = pbm_pq_params,
 	.fields = pbm_pq_fields,
-	.lists = {"~frames"},
+	.lists = {"~frames", "passed"},
 	.init = pbm_pq_init,
 	.join = pbm_pq_join,
 	.leave = pbm_pq_leave,

@@ -14,7 +14,8 @@
  *	   text says; the pseudo-code leaves it open.
  *	3. The paper evicts before it looks the incoming page up in G, so a ghost
  *	   hit on the oldest ghost is lost if the eviction leaves a ghost.  Kept.
- *	4. If the queue whose turn it is has no usable page, the other gives one.
+ *	4. If a search of the queue whose turn it is finds no usable page, the other
+ *	   is searched.
  *	5. A reference that does not promote (VACUUM's, or a repeated one) raises
  *	   no frequency; if it brings its page in, the page enters S even when G
  *	   remembers it.
@@ -26,14 +27,15 @@
  *
  * hit: the frequency is raised by one up to 3.
  *
- * victim: Take the first usable page from the tail: of S if |S| >= target; if
- * that is not so or S has none, of M; if M has none either, of S.  TP_NONE if
- * there is none at all.  If it is on S and its frequency is above 1, it goes
- * to the head of M with frequency 0; if it is on M and its frequency is above
- * 0, it goes to the head of M with one less; otherwise it is the victim, and
- * stays where it is.  Repeat.  After 3r + 1 looks, r being the number of
- * resident pages, which only hits that race with the search make necessary:
- * the first usable frame from S's tail, then from M's.
+ * victim: Search (list.h) S if |S| >= target, else M.  If the page that is found
+ * is on S and its frequency is above 1, it goes to the head of M with frequency
+ * 0; if it is on M and its frequency is above 0, it goes to the head of M with
+ * one less; otherwise it is the victim, and stays where it is.  Repeat.  A queue
+ * in which a search found nothing counts as exhausted, M until a page goes to
+ * its head; the other one is searched instead.  If both are, or after 3r + 1
+ * pages, r being the number of resident pages, which only hits that race with
+ * the search make necessary: the first usable frame from S's tail, then from
+ * M's.
  *
  * evict: from S: drop tails of G until |G| < limit, then push the page on the
  * head of G; no ghost if the limit is 0.  From M: no ghost.  node->count is 0
@@ -136,30 +138,26 @@ s3fifo_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	raise_count(pool, frame, MAX_FREQUENCY);
 }
 
-/* The first usable frame of a queue from *next towards the head, or TP_NONE. */
-static uint32_t
-next_usable(const tp_pool *pool, uint32_t *next, tp_usable usable, void *arg)
-{
-	if (usable != NULL)
-		while (*next != TP_NONE && !usable(arg, *next))
-			*next = pool->nodes[*next].prev;
-	return *next;
-}
-
 /*
- * The page to be looked at next, or TP_NONE.  next says where the search is in
- * S and in M: frames nearer to the tail are unusable; all are if it is
- * TP_NONE.  So no unusable frame is passed twice.
+ * The page to be looked at next, or TP_NONE.  in_vain says of S and of M
+ * whether a search of the queue has found nothing.
  */
 static uint32_t
-candidate	(const tp_pool *pool, uint32_t *next, tp_usable usable, void *arg)
+next_page(const tp_pool *pool, bool *in_vain, tp_usable usable, void *arg)
 {
-	bool		s_first = s_has_target_size(pool);
-	uint32_t	frame = next_usable(pool, &next[s_first ? S : M], usable, arg);
+	unsigned	first = s_has_target_size(pool) ? S : M;
+	const unsigned queues[] = {first, first == S ? M : S};
 
-	if (frame == TP_NONE)
-		frame = next_usable(pool, &next[s_first ? M : S], usable, arg);
-	return frame;
+	for (int i = 0; i < 2; i++)
+	{
+		uint32_t	frame = in_vain[queues[i]] ? TP_NONE :
+			tp_list_search(pool, queues[i], usable, arg);
+
+		if (frame != TP_NONE)
+			return frame;
+		in_vain[queues[i]] = true;
+	}
+	return TP_NONE;
 }
 
 /* Lines 14 to 40, EVICT, without the eviction. */
@@ -167,35 +165,28 @@ static uint32_t
 s3fifo_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			  void *arg, const tp_access *access)
 {
-	uint32_t	next[] = {
-		TP_NONE, tp_list_of(pool, S)->tail, tp_list_of(pool, M)->tail
-	};
-	uint32_t	frame;
+	static const uint8_t order[] = {S, M};
+	bool		in_vain[M + 1] = {false};
 
 	(void) incoming;
 	(void) access;
 	for (uint64_t looks = UINT64_C(3) * tp_resident(pool) + 1; looks > 0; looks--)
 	{
+		uint32_t	frame = next_page(pool, in_vain, usable, arg);
 		uint8_t		frequency;
 		bool		on_s;
 
-		frame = candidate (pool, next, usable, arg);
-
 		if (frame == TP_NONE)
-			return TP_NONE;
+			break;
 		frequency = count_of(pool, frame);
 		on_s = pool->nodes[frame].list == S;
 		if (frequency <= (on_s ? 1 : 0))
 			return frame;
 		set_count(pool, frame, on_s ? 0 : (uint8_t) (frequency - 1));
-		next[on_s ? S : M] = pool->nodes[frame].prev;
 		tp_list_move_head(pool, M, frame);
-		if (next[M] == TP_NONE)
-			next[M] = frame;
+		in_vain[M] = false;
 	}
-	frame = tp_list_usable_tail(pool, S, usable, arg);
-	return frame != TP_NONE ? frame :
-		tp_list_usable_tail(pool, M, usable, arg);
+	return tp_lists_usable_tail(pool, order, 2, usable, arg);
 }
 
 static void

@@ -15,21 +15,25 @@
  *	3. A second order, by bands, is O(1) (tac_bands.h).
  *
  * DEFINITION.  T(page) is the temperature of the page's extent now.
- *	  order=heap: list cached, a ring.  Each frame has a temperature as last
- * looked at.  victim: up to heap_refresh times: of the usable frames, take
- * the coldest as last looked at, lowest number first; if T of its page is
- * warmer, note T and look again.  The frame found last is the choice.
+ *	  order=heap: lists cached, a ring, and passed, the frames that a search
+ * found unusable, most recently looked at at the head.  Each frame has a
+ * temperature as last looked at.  victim: twice, as long as there are frames on
+ * passed that were not looked at yet, the tail of passed goes to cached if it
+ * is usable, else to the head of passed.  Then take the coldest of cached as
+ * last looked at, lowest number first.  If it is unusable, it goes to the head
+ * of passed; if T of its page is warmer, note T, at most heap_refresh times;
+ * and again.  Otherwise it is the choice.  If cached is empty the choice is the
+ * first usable frame from the tail of passed.
  *	  order=bands: lists b0 .. b9, as in tac_bands.h.  victim: up to
- * heap_refresh times: take the first usable frame from the tail of the lowest
- * band that has one; if T of its page belongs in a higher band, move the
- * frame to the head of that one and look again.  The frame found last is the
- * choice.
+ * heap_refresh times: the bands are searched (list.h), the lowest first; if T
+ * of the page that is found belongs in a higher band, move the frame to the
+ * head of that one and search again.  The frame found last is the choice.
  *	  In both, the choice is refused unless T(incoming) > T(choice) and
  * T(incoming) >= (1 + admit_margin) * T(choice).
  *	  hit: nothing; the read has warmed the extent.  admit: note T; to cached,
  * or to the head of its band.  evict, forget: off the list.  join, leave:
  * nothing.
- *	  coldest: by heap, those of temperature 0, then the others by the binary
+ *	  coldest: by heap, passed or not, those of temperature 0, then the others by the binary
  * exponent of the temperature last looked at, as of now, -20 .. 39 (what is
  * outside counts as at the end), in the order of members; by bands, the
  * lowest first, from the tail.
@@ -47,7 +51,9 @@
 
 enum
 {
-	CACHED = 1					/* order=heap: all pages, a heap */
+	CACHED = 1,					/* order=heap: the pages, a heap; but */
+	PASSED						/* those that a search found unusable, most
+								 * recently looked at at the head */
 };
 
 enum
@@ -115,61 +121,87 @@ tac_init(const tp_pool *pool)
 	state->banded = params[PARAM_ORDER] == ORDER_BANDS;
 }
 
+static void
+heap_enter(const tp_pool *pool, uint32_t frame)
+{
+	heap_push(pool, tp_list_of(pool, CACHED)->count, frame, comes_first);
+	tp_ring_add(pool, CACHED, frame);
+}
+
+static void
+heap_take(const tp_pool *pool, uint32_t frame)
+{
+	heap_remove(pool, tp_list_of(pool, CACHED)->count, frame, comes_first);
+	tp_ring_remove(pool, frame);
+}
+
+/* Pages that were found unusable are looked at again. */
+static void
+look_again(const tp_pool *pool, tp_usable usable, void *arg)
+{
+	uint32_t	looks = tp_looks_again(pool, PASSED);
+	uint32_t	frame;
+
+	while ((frame = tp_list_look_again(pool, PASSED, &looks, usable, arg)) !=
+		   TP_NONE)
+	{
+		tp_list_remove(pool, frame);
+		heap_enter(pool, frame);
+	}
+}
+
 static uint32_t
 heap_choice(const tp_pool *pool, tp_usable usable, void *arg)
 {
 	uint32_t	refresh = tp_state(pool, tac_state)->refresh;
-	uint32_t	count = tp_list_of(pool, CACHED)->count;
-	uint32_t	left = count;
-	uint32_t	choice = TP_NONE;
+	uint32_t	count;
 
-	while (left > 0)
+	look_again(pool, usable, arg);
+	while ((count = tp_list_of(pool, CACHED)->count) > 0)
 	{
 		uint32_t	frame = heap_at(pool, 0);
 		tac_frame  *extra = frame_of(pool, frame);
-		tp_temperature now = temperature_now(pool, frame);
+		tp_temperature now;
 
 		if (usable != NULL && !usable(arg, frame))
-			heap_set_aside(pool, left--, comes_first);
-		else if (refresh > 0 && tp_colder(extra->seen, now))
 		{
-			refresh--;
-			extra->seen = now;
-			heap_raised(pool, left, frame, comes_first);
+			heap_take(pool, frame);
+			tp_list_push_head(pool, PASSED, frame);
+			continue;
 		}
-		else
-		{
-			choice = frame;
-			break;
-		}
+		now = temperature_now(pool, frame);
+		if (refresh == 0 || !tp_colder(extra->seen, now))
+			return frame;
+		refresh--;
+		extra->seen = now;
+		heap_raised(pool, count, frame, comes_first);
 	}
-	heap_restore(pool, left, count, comes_first);
-	return choice;
+	return tp_list_usable_tail(pool, PASSED, usable, arg);
 }
 
 static uint32_t
 band_choice(const tp_pool *pool, tp_usable usable, void *arg)
 {
 	tac_state  *state = tp_state(pool, tac_state);
-	uint32_t	refresh = state->refresh;
+	uint8_t		order[BANDS];
 
-	for (int64_t level = state->top - BANDS + 1; level <= state->top; level++)
+	for (uint32_t refresh = state->refresh;; refresh--)
 	{
-		uint32_t	frame = tp_list_usable_tail(pool, band_at(level), usable, arg);
+		uint32_t	frame;
 		tp_temperature now;
+		int64_t		level = state->top;
 
-		if (frame == TP_NONE)
-			continue;
-		now = temperature_now(pool, frame);
-		if (refresh == 0 || level_of(now) <= level)
+		bands_order(state->top, order);
+		frame = tp_lists_search(pool, order, BANDS, usable, arg);
+		if (frame == TP_NONE || refresh == 0)
 			return frame;
-		refresh--;
+		now = temperature_now(pool, frame);
+		while (band_at(level) != pool->nodes[frame].list)
+			level--;
+		if (level_of(now) <= level)
+			return frame;
 		tp_list_move_head(pool, band_for(pool, &state->top, now), frame);
-
-		/* top may have been raised, and there may be others in this band */
-		level = state->top - BANDS;
 	}
-	return TP_NONE;
 }
 
 static uint32_t
@@ -203,8 +235,7 @@ enter(const tp_pool *pool, uint32_t frame)
 	else
 	{
 		frame_of(pool, frame)->seen = now;
-		heap_push(pool, tp_list_of(pool, CACHED)->count, frame, comes_first);
-		tp_ring_add(pool, CACHED, frame);
+		heap_enter(pool, frame);
 	}
 }
 
@@ -227,13 +258,10 @@ tac_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 static void
 tac_forget(const tp_pool *pool, uint32_t frame)
 {
-	if (tp_state(pool, tac_state)->banded)
-		tp_list_remove(pool, frame);
+	if (pool->nodes[frame].list == CACHED)
+		heap_take(pool, frame);
 	else
-	{
-		heap_remove(pool, tp_list_of(pool, CACHED)->count, frame, comes_first);
-		tp_ring_remove(pool, frame);
-	}
+		tp_list_remove(pool, frame);
 }
 
 static void
@@ -286,8 +314,9 @@ tac_check(const tp_pool *pool, tp_report report, void *arg)
 {
 	const tac_state *state = tp_state(pool, tac_state);
 	uint32_t	cached = tp_list_of(pool, CACHED)->count;
-	int			bad = tp_expect(cached == (state->banded ? 0 : tp_resident(pool)),
-								"page on a list of the other order", cached, report, arg);
+	uint32_t	of_heap = cached + tp_list_of(pool, PASSED)->count;
+	int			bad = tp_expect(of_heap == (state->banded ? 0 : tp_resident(pool)),
+								"page on a list of the other order", of_heap, report, arg);
 
 	return bad + heap_check(pool, cached, CACHED, comes_first, report, arg);
 }
@@ -342,7 +371,7 @@ const tp_policy tp_policy_tac = {
 	.state_size = sizeof(tac_state),
 	.extra_size = sizeof(tac_frame),
 	.params = tac_params,
-	.lists = {"~cached", "b0", "b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8", "b9"},
+	.lists = {"~cached", "passed", "b0", "b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8", "b9"},
 	.init = tac_init,
 	.leave = tac_leave,
 	.victim = tac_victim,

@@ -25,7 +25,7 @@
 #include "exponent.h"
 
 #define BANDS 10
-#define FIRST_BAND 2			/* list 1 is the heap's */
+#define FIRST_BAND 3			/* lists 1 and 2 are the heap's */
 
 /* Of temperature 0: below all others. */
 #define LEVEL_NONE INT64_MIN

@@ -61,6 +61,12 @@ timeline_buckets(const timeline *t)
 	return t->per_group * t->groups;
 }
 
+static inline uint32_t
+timeline_stages(const timeline *t)
+{
+	return timeline_buckets(t) + 2;
+}
+
 static inline void
 timeline_init(const tp_pool *pool, uint64_t slice, uint32_t per_group,
 			  uint32_t groups)
@@ -106,7 +112,7 @@ timeline_is_past(const tp_pool *pool, uint64_t time, uint64_t now)
 	return time < now && now - time >= tp_state(pool, timeline)->slice;
 }
 
-/* The list of a stage, 0 .. timeline_buckets + 1. */
+/* The list of a stage. */
 static inline uint32_t
 timeline_list(const timeline *t, uint32_t stage)
 {
@@ -143,13 +149,13 @@ timeline_place(const tp_pool *pool, uint32_t group)
 	timeline_enter(pool, group);
 }
 
-/* The first stage from this one on with block groups; buckets + 2 if none. */
+/* The first stage from this one on with block groups, else how many there are. */
 static inline uint32_t
 timeline_occupied(const tp_pool *pool, uint32_t stage)
 {
 	const timeline *t = tp_state(pool, timeline);
 
-	while (stage < timeline_buckets(t) + 2 &&
+	while (stage < timeline_stages(t) &&
 		   group_list_is_empty(pool, timeline_list(t, stage)))
 		stage++;
 	return stage;
@@ -206,8 +212,13 @@ timeline_correct_next(const tp_pool *pool, uint32_t most, uint64_t now)
 {
 	for (uint32_t i = 0; i < most; i++)
 	{
+		const timeline *t = tp_state(pool, timeline);
 		uint32_t	stage = timeline_occupied(pool, 0);
-		uint32_t	group = group_list_tail(pool, timeline_list(tp_state(pool, timeline), stage));
+		uint32_t	group;
+
+		if (stage == timeline_stages(t))
+			break;
+		group = group_list_tail(pool, timeline_list(t, stage));
 
 		group_estimate(pool, group, now);
 		if (timeline_stage(pool, group) == stage)
@@ -216,7 +227,7 @@ timeline_correct_next(const tp_pool *pool, uint32_t most, uint64_t now)
 	}
 }
 
-/* Bring the timeline up to date where it matters.  There are block groups. */
+/* Bring the timeline up to date where it matters. */
 static inline void
 timeline_refresh(const tp_pool *pool, uint32_t corrections, uint64_t now)
 {
@@ -273,7 +284,7 @@ timeline_check(const tp_pool *pool, tp_report report, void *arg)
 		seen |= UINT64_C(1) << t->order[i];
 	bad += tp_expect(seen == (UINT64_C(1) << timeline_buckets(t)) - 1,
 					 "a bucket is missing", 0, report, arg);
-	for (uint32_t stage = 0; bad == 0 && stage <= timeline_buckets(t) + 1;
+	for (uint32_t stage = 0; bad == 0 && stage < timeline_stages(t);
 		 stage++)
 	{
 		uint32_t	list = timeline_list(t, stage);

@@ -12,8 +12,8 @@
  *	   entry is removed: the same states as in the paper.
  *	2. The paper does not say that X leaves A1out when it enters Am.  It does,
  *	   or the page would be resident and remembered at once.
- *	3. If no page of the list that the paper names is usable, or that list is
- *	   empty, the other list's is taken.
+ *	3. If a search of the list that the paper names finds no usable page, the
+ *	   other list is searched.
  *	4. A page loaded by VACUUM or by a correlated reference enters A1in even
  *	   when it is remembered in A1out.
  *	5. When c changes so do Kin and Kout; when it shrinks A1out is trimmed at
@@ -26,8 +26,8 @@
  *			the head.
  *	A1out	ghosts of A1in, newest at the head.
  *	hit		on Am: to the head.  On A1in: nothing.
- *	victim	|A1in| > Kin: the first usable frame from A1in's tail, else from
- *			Am's.  Otherwise from Am's, else from A1in's.
+ *	victim	|A1in| > Kin: A1in is searched (list.h: its tail, unless that is
+ *			unusable), then Am.  Otherwise Am, then A1in.
  *	evict	from A1in: a ghost to A1out's head; if no ghost slot is free,
  *			A1out's tail is dropped first.  From Am: no ghost.
  *	admit	1. look the page up in A1out; 2. drop A1out's tail while
@@ -110,15 +110,13 @@ static uint32_t
 two_q_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			 void *arg, const tp_access *access)
 {
-	unsigned	first = a1in_yields(pool) ? A1IN : AM;
-	uint32_t	frame = tp_list_usable_tail(pool, first, usable, arg);
+	static const uint8_t in_first[] = {A1IN, AM};
+	static const uint8_t main_first[] = {AM, A1IN};
 
 	(void) incoming;
 	(void) access;
-	if (frame == TP_NONE)
-		frame = tp_list_usable_tail(pool, first == A1IN ? AM : A1IN, usable,
-									arg);
-	return frame;
+	return tp_lists_search(pool, a1in_yields(pool) ? in_first : main_first, 2,
+						   usable, arg);
 }
 
 static void

@@ -23,7 +23,7 @@
  *	4. The window's last page moves to the main space on that admission, too;
  *	   so what has left the window unevicted is always admitted to probation.
  *	5. Unusable pages are passed over in the choice of the candidate and of the
- *	   page it is compared with.
+ *	   page it is compared with (list.h).
  *	6. Claimed frames count as the window's: others are filling them with pages
  *	   that will enter it.  Otherwise a few misses
  *	   at a time would keep a small window short of its bound, and pages would
@@ -38,12 +38,14 @@
  *	    probation: to the head of protected; if |protected| > max_protected,
  *	    the tail of protected to the head of probation.  From protected: to
  *	    its head.
- *	  victim: candidate = first usable page from the tail of window, but only
- *	    if |window| + vacant frames >= max_window; rival = first usable from
- *	    the tail of probation.
+ *	  victim: rival = the page that a search of probation finds; candidate =
+ *	    that of a search of window, but only if |window| + vacant frames >=
+ *	    max_window.  The latter search uses no hand (list.h, step 2), since
+ *	    with each admission window has another tail.
  *	    Both: the rival if estimate(candidate) > estimate(rival), else the
- *	    candidate.  One: that.  None: the first usable from the tail of
- *	    protected; if none, of window.
+ *	    candidate.  One: that.  None: protected is searched, then window.  If
+ *	    that finds nothing: the first usable page from the tail of probation,
+ *	    else of protected, else of window.
  *	  evict, forget: off its list; the sketch stays.
  *	  admit: add the page to the sketch, unless made by VACUUM or correlated;
  *	    to the head of window; then, if |window| > max_window, the tail of
@@ -149,14 +151,15 @@ static uint32_t
 w_tinylfu_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 				 void *arg, const tp_access *access)
 {
+	static const uint8_t order[] = {PROBATION, PROTECTED, WINDOW};
 	uint32_t candidate = TP_NONE;
-	uint32_t	rival = tp_list_usable_tail(pool, PROBATION, usable, arg);
+	uint32_t	rival = tp_list_search(pool, PROBATION, usable, arg);
 	uint32_t	frame;
 
 	(void) incoming;
 	(void) access;
 	if (window_is_full(pool))
-		candidate = tp_list_usable_tail(pool, WINDOW, usable, arg);
+		candidate = tp_list_search_tail(pool, WINDOW, usable, arg);
 
 	if (candidate !=TP_NONE)
 		return rival != TP_NONE && wins(pool, candidate, rival) ?
@@ -164,10 +167,11 @@ w_tinylfu_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 
 	if (rival != TP_NONE)
 		return rival;
-	frame = tp_list_usable_tail(pool, PROTECTED, usable, arg);
+	frame = tp_list_search(pool, PROTECTED, usable, arg);
 	if (frame == TP_NONE)
-		frame = tp_list_usable_tail(pool, WINDOW, usable, arg);
-	return frame;
+		frame = tp_list_search(pool, WINDOW, usable, arg);
+	return frame != TP_NONE ? frame :
+		tp_lists_usable_tail(pool, order, 3, usable, arg);
 }
 
 static void

@@ -27,6 +27,7 @@ static void
 put_list(tp_text *t, const tp_pool *pool, unsigned list)
 {
 	const tp_policy *policy = pool->policy;
+	const tp_passed *passed = &pool->header->passed[list];
 	bool		ring = tp_list_is_ring(policy, list);
 
 	if (t->length > 0)
@@ -42,7 +43,13 @@ put_list(tp_text *t, const tp_pool *pool, unsigned list)
 	else
 		for (uint32_t frame = tp_list_of(pool, list)->head; frame != TP_NONE;
 			 frame = pool->nodes[frame].next)
+		{
 			put_frame(t, pool, frame);
+			if (frame == passed->last)
+				tp_text_char(t, '^');
+			if (frame == passed->hand)
+				tp_text_char(t, '@');
+		}
 }
 
 static void

@@ -16,6 +16,7 @@ tp_pool_init(const tp_pool *pool, const double *params, uint64_t seed)
 	const tp_policy *policy = pool->policy;
 	tp_header  *header = pool->header;
 	const tp_list empty = {TP_NONE, TP_NONE, 0};
+	const tp_passed none = {TP_NONE, TP_NONE};
 
 	memset(header, 0, sizeof(*header));
 	if (params != NULL)
@@ -23,7 +24,10 @@ tp_pool_init(const tp_pool *pool, const double *params, uint64_t seed)
 	else
 		tp_policy_defaults(policy, header->params);
 	for (unsigned i = 0; i < TP_MAX_LISTS; i++)
+	{
 		header->lists[i] = empty;
+		header->passed[i] = none;
+	}
 	for (unsigned i = 0; i < TP_MAX_GHOST_LISTS; i++)
 		header->ghost_lists[i] = empty;
 	if (pool->ghosts_per_frame > 0)
@@ -175,6 +179,28 @@ check_members(const tp_pool *pool, tp_report report, void *arg)
 	return bad;
 }
 
+/* Are the passed frames at the tail, and the hand among them? */
+static int
+check_passed(const tp_pool *pool, unsigned list, tp_report report, void *arg)
+{
+	const tp_passed *passed = &pool->header->passed[list];
+	uint32_t	frame = tp_list_of(pool, list)->tail;
+	bool		hand_met = passed->hand == TP_NONE;
+
+	if (passed->last == TP_NONE)
+		return tp_expect(hand_met, "hand on a list without passed frames", list,
+						 report, arg);
+	while (frame != TP_NONE && frame != passed->last)
+	{
+		hand_met |= frame == passed->hand;
+		frame = pool->nodes[frame].prev;
+	}
+	hand_met |= frame == passed->hand;
+	return tp_expect(frame != TP_NONE, "last passed frame not on its list", list,
+					 report, arg) +
+		tp_expect(hand_met, "hand not at a passed frame", list, report, arg);
+}
+
 static int
 check_list(const tp_pool *pool, unsigned list, tp_report report, void *arg)
 {
@@ -198,7 +224,7 @@ check_list(const tp_pool *pool, unsigned list, tp_report report, void *arg)
 	}
 	bad += tp_expect(count == l->count, "wrong list count", list, report, arg);
 	bad += tp_expect(l->tail == prev, "wrong list tail", list, report, arg);
-	return bad;
+	return bad > 0 ? bad : check_passed(pool, list, report, arg);
 }
 
 int

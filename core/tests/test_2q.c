@@ -100,9 +100,9 @@ unusable_frames_are_passed_over(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3 4 5 1 2 !4 6");
-	fixture_expect(f, "A1in: 6 4 | Am: 2 1 | A1out: 5 3 | Kin=1 | Kout=2");
+	fixture_expect(f, "A1in: 6 4^ | Am: 2 1 | A1out: 5 3 | Kin=1 | Kout=2");
 	fixture_run(f, "!6 7");		/* none on A1in: Am's */
-	fixture_expect(f, "A1in: 7 6 4 | Am: 2 | A1out: 5 3 | Kin=1 | Kout=2");
+	fixture_expect(f, "A1in: 7 6^ 4 | Am: 2 | A1out: 5 3 | Kin=1 | Kout=2");
 	fixture_free(f);
 }
 
@@ -111,7 +111,7 @@ unusable_am_makes_a1in_yield(void **unused)
 {
 	(void) unused;
 	expect_state("2q", NULL, 4, "1 2 3 4 5 1 2 3 !1 !2 !3 6",
-				 "A1in: 6 | Am: 3 2 1 | A1out: 5 4 | Kin=1 | Kout=2");
+				 "A1in: 6 | Am: 3^ 2 1 | A1out: 5 4 | Kin=1 | Kout=2");
 }
 
 static void
@@ -122,7 +122,7 @@ no_usable_frame_is_no_victim(void **unused)
 	(void) unused;
 	fixture_run(f, "1 2 !1 !2 3");
 	assert_int_equal(f->refused, 1);
-	fixture_expect(f, "A1in: 2 1 | Am: | A1out: | Kin=1 | Kout=1");
+	fixture_expect(f, "A1in: 2^ 1 | Am: | A1out: | Kin=1 | Kout=1");
 	fixture_free(f);
 }
 

@@ -62,7 +62,7 @@ unusable_frames_are_passed_over(void **unused)
 {
 	(void) unused;
 	expect_state("arc", NULL, 3, "1 1 2 3 !2 !3 4",
-				 "T1: 4 3 2 | T2: | B1: | B2: 1 | p=0");
+				 "T1: 4 3^ 2 | T2: | B1: | B2: 1 | p=0");
 }
 
 static void

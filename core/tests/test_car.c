@@ -144,13 +144,13 @@ p_stays_within_0_and_c(void **unused)
 }
 
 static void
-unusable_frames_go_round(void **unused)
+unusable_frames_are_passed_over(void **unused)
 {
 	(void) unused;
 	expect_state("car", NULL, 3, "1 1 2 3 !1 4",
-				 "T1: 4 1*1 3 | T2: | B1: | B2: | p=0");
+				 "T1: 4 3 1*1^ | T2: | B1: | B2: | p=0");
 	expect_state("car", NULL, 3, ALL_LISTS " !2 7",
-				 "T1: 7 6 | T2: 2 | B1: 5 | B2: 3 1 | p=2");
+				 "T1: 7 6 | T2: 2^ | B1: 5 | B2: 3 1 | p=2");
 }
 
 static void
@@ -158,7 +158,7 @@ unusable_t1_makes_t2_give(void **unused)
 {
 	(void) unused;
 	expect_state("car", NULL, 3, "1 1 2 3 4 !3 !4 5",
-				 "T1: 5 4 3 | T2: | B1: | B2: 1 | p=0");
+				 "T1: 5 4^ 3 | T2: | B1: | B2: 1 | p=0");
 }
 
 /* The second time 6 has its bit set, moves to T2, and is found there. */
@@ -167,9 +167,9 @@ unusable_t2_makes_t1_give(void **unused)
 {
 	(void) unused;
 	expect_state("car", NULL, 3, ALL_LISTS " !2 !3 7",
-				 "T1: 7 | T2: 3 2 | B1: 6 5 | B2: 1 | p=2");
+				 "T1: 7 | T2: 3^ 2 | B1: 6 5 | B2: 1 | p=2");
 	expect_state("car", NULL, 3, ALL_LISTS " 6 !2 !3 7",
-				 "T1: 7 | T2: 3 2 | B1: 5 4 | B2: 6 | p=2");
+				 "T1: 7 | T2: 3^ 2 | B1: 5 4 | B2: 6 | p=2");
 }
 
 static void
@@ -179,7 +179,7 @@ no_usable_frame_no_victim(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 1 2 3 4 !1 !3 !4 5");
-	fixture_expect(f, "T1: 4 3 | T2: 1 | B1: 2 | B2: | p=0");
+	fixture_expect(f, "T1: 4^ 3 | T2: 1^ | B1: 2 | B2: | p=0");
 	assert_int_equal(f->refused, 1);
 	fixture_free(f);
 }
@@ -315,7 +315,7 @@ main(void)
 		cmocka_unit_test(p_rises_by_the_ratio),
 		cmocka_unit_test(p_falls_by_a_fraction),
 		cmocka_unit_test(p_stays_within_0_and_c),
-		cmocka_unit_test(unusable_frames_go_round),
+		cmocka_unit_test(unusable_frames_are_passed_over),
 		cmocka_unit_test(unusable_t1_makes_t2_give),
 		cmocka_unit_test(unusable_t2_makes_t1_give),
 		cmocka_unit_test(no_usable_frame_no_victim),

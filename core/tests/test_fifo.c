@@ -22,7 +22,7 @@ static void
 unusable_frames_are_passed_over(void **unused)
 {
 	(void) unused;
-	expect_state("fifo", NULL, 3, "1 2 3 !1 !2 4 ?1 5", "queue: 5 4 2");
+	expect_state("fifo", NULL, 3, "1 2 3 !1 !2 4 ?1 5", "queue: 5 4 2^");
 }
 
 static void
@@ -33,7 +33,7 @@ no_usable_frame_is_no_victim(void **unused)
 	(void) unused;
 	fixture_run(f, "1 2 !1 !2 3");
 	assert_int_equal(f->refused, 1);
-	fixture_expect(f, "queue: 2 1");
+	fixture_expect(f, "queue: 2^ 1");
 	fixture_free(f);
 }
 

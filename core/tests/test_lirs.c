@@ -162,7 +162,7 @@ unusable_frames_are_passed_over(void **unused)
 {
 	(void) unused;
 	expect_state("lirs", NULL, 5, "1 2 3 4 5 !4 6",
-				 "LIR: 3 2 1 | Q: 6 4 | HIR: 5 | Llirs=3");
+				 "LIR: 3 2 1 | Q: 6 4^ | HIR: 5 | Llirs=3");
 }
 
 /* The evicted LIR page was the bottom of S; the newcomer takes its place. */
@@ -171,9 +171,9 @@ unusable_q_borrows_a_frame(void **unused)
 {
 	(void) unused;
 	expect_state("lirs", NULL, 5, "1 2 3 4 5 !4 !5 6",
-				 "LIR: 3 2 | Q: 6 5 4 | HIR: | Llirs=2");
+				 "LIR: 3 2 | Q: 6 5^ 4 | HIR: | Llirs=2");
 	expect_state("lirs", NULL, 5, "1 2 3 4 5 !4 !5 !1 6",
-				 "LIR: 3 1 | Q: 6 5 4 | HIR: 2 | Llirs=2");
+				 "LIR: 3 1^ | Q: 6 5^ 4 | HIR: 2 | Llirs=2");
 }
 
 static void
@@ -183,14 +183,14 @@ a_borrowed_frame_goes_back_to_a_page_that_becomes_lir(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3 4 5 !4 !5 6 5");
-	fixture_expect(f, "LIR: 5 3 2 | Q: 6 4 | HIR: | Llirs=3");
+	fixture_expect(f, "LIR: 5 3 2 | Q: 6 4^ | HIR: | Llirs=3");
 	fixture_run(f, "?4 4");
 	fixture_expect(f, "LIR: 4 5 3 | Q: 2 6 | HIR: | Llirs=3");
 	fixture_free(f);
 
 	f = fixture_new("lirs", NULL, 5);
 	fixture_run(f, "1 2 3 4 5 !4 !5 6 ?4 ?5 7");
-	fixture_expect(f, "LIR: 3 2 | Q: 7 6 5 | HIR: 4 | Llirs=2");
+	fixture_expect(f, "LIR: 3 2 | Q: 7 6 5^ | HIR: 4 | Llirs=2");
 	fixture_run(f, "4");
 	fixture_expect(f, "LIR: 4 3 2 | Q: 7 6 | HIR: 5 | Llirs=3");
 	fixture_free(f);
@@ -204,7 +204,7 @@ lending_has_a_bound(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3 4 5 !4 !5 6 !6 7");
-	fixture_expect(f, "LIR: 7 3 | Q: 6 5 4 | HIR: | Llirs=2");
+	fixture_expect(f, "LIR: 7 3 | Q: 6^ 5 4 | HIR: | Llirs=2");
 	fixture_free(f);
 }
 
@@ -215,7 +215,7 @@ what_is_lent_stays_so_when_frames_leave_and_join(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3 4 5 !4 !5 6 ?4 ?5 /");
-	fixture_expect(f, "LIR: 3 | Q: 2 6 5 | HIR: 4 | Llirs=1");
+	fixture_expect(f, "LIR: 3 | Q: 2 6 5^ | HIR: 4 | Llirs=1");
 	fixture_run(f, "+ 7 8");
 	fixture_expect(f, "LIR: 7 3 | Q: 8 2 6 | HIR: 5 4 | Llirs=2");
 	fixture_free(f);
@@ -228,7 +228,7 @@ nothing_usable_is_refused(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3 !1 !2 !3 4");
-	fixture_expect(f, "LIR: 1 | Q: 3 2 | HIR: | Llirs=1");
+	fixture_expect(f, "LIR: 1^ | Q: 3^ 2 | HIR: | Llirs=1");
 	assert_int_equal(f->refused, 1);
 	fixture_free(f);
 }

@@ -201,7 +201,7 @@ unusable_frames_are_passed_over(void **unused)
 {
 	(void) unused;
 	expect_state("lirs2", NULL, 5, "1 2 3 4 5 !4 6",
-				 "LIR: 3 2 1 | Q: 6 4 | HIR: 5 | Llirs=3");
+				 "LIR: 3 2 1 | Q: 6 4^ | HIR: 5 | Llirs=3");
 }
 
 /* Of the LIR pages the least recently used goes: 2, in S above 1 by (1, 4). */
@@ -210,9 +210,9 @@ unusable_q_borrows_a_frame(void **unused)
 {
 	(void) unused;
 	expect_state("lirs2", NULL, 5, "1 2 3 4 5 !4 !5 6",
-				 "LIR: 3 2 | Q: 6 5 4 | HIR: | Llirs=2");
+				 "LIR: 3 2 | Q: 6 5^ 4 | HIR: | Llirs=2");
 	expect_state("lirs2", NULL, 5, "1 2 3 1 4 5 !4 !5 6",
-				 "LIR: 1 3 | Q: 6 5 4 | HIR: 2 | Llirs=2");
+				 "LIR: 1 3 | Q: 6 5^ 4 | HIR: 2 | Llirs=2");
 }
 
 static void
@@ -242,7 +242,7 @@ nothing_usable_is_refused(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3 !1 !2 !3 4");
-	fixture_expect(f, "LIR: 1 | Q: 3 2 | HIR: | Llirs=1");
+	fixture_expect(f, "LIR: 1^ | Q: 3^ 2 | HIR: | Llirs=1");
 	assert_int_equal(f->refused, 1);
 	fixture_free(f);
 }

@@ -31,7 +31,7 @@ static void
 unusable_frames_are_passed_over(void **unused)
 {
 	(void) unused;
-	expect_state("lru", NULL, 3, "1 2 3 !1 4", "recent: 4 3 1");
+	expect_state("lru", NULL, 3, "1 2 3 !1 4", "recent: 4 3 1^");
 }
 
 static void
@@ -41,7 +41,7 @@ no_usable_frame_no_victim(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 !1 !2 3");
-	fixture_expect(f, "recent: 2 1");
+	fixture_expect(f, "recent: 2^ 1");
 	assert_int_equal(f->refused, 1);
 	fixture_free(f);
 }

@@ -11,7 +11,7 @@ new_pages_are_at_infinite_distance(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3",
-				 "infinite: 3*1 2*1 1*1 | finite: | history:");
+				 "infinite: 3*1 2*1 1*1 | finite: | passed: | history:");
 }
 
 static void
@@ -19,7 +19,7 @@ second_reference_makes_the_distance_finite(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3 1",
-				 "infinite: 3*1 2*1 | finite: 1*2 | history:");
+				 "infinite: 3*1 2*1 | finite: 1*2 | passed: | history:");
 }
 
 static void
@@ -27,7 +27,7 @@ infinite_distance_goes_first(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3 1 4",
-				 "infinite: 4*1 3*1 | finite: 1*2 | history: 2");
+				 "infinite: 4*1 3*1 | finite: 1*2 | passed: | history: 2");
 }
 
 /* 1 was referenced last, but 2 and 3 have the later references but one. */
@@ -36,7 +36,7 @@ largest_distance_goes_next(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3 2 3 1 4",
-				 "infinite: 4*1 | finite: 2*2 3*2 | history: 1");
+				 "infinite: 4*1 | finite: 2*2 3*2 | passed: | history: 1");
 }
 
 /* HIST(2) of 1, 2, 3 are 4, 2 and 3 after another reference to 1. */
@@ -45,7 +45,7 @@ hits_move_down_the_order(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3 1 2 3 1 4",
-				 "infinite: 4*1 | finite: 1*2 3*2 | history: 2");
+				 "infinite: 4*1 | finite: 1*2 3*2 | passed: | history: 2");
 }
 
 static void
@@ -55,9 +55,9 @@ history_is_retained(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3 1 4");
-	fixture_expect(f, "infinite: 4*1 3*1 | finite: 1*2 | history: 2");
+	fixture_expect(f, "infinite: 4*1 3*1 | finite: 1*2 | passed: | history: 2");
 	fixture_run(f, "2");
-	fixture_expect(f, "infinite: 4*1 | finite: 1*2 2*2 | history: 3");
+	fixture_expect(f, "infinite: 4*1 | finite: 1*2 2*2 | passed: | history: 3");
 	fixture_free(f);
 }
 
@@ -67,7 +67,7 @@ history_counts_in_the_order(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3 1 4 2 4 1 5",
-				 "infinite: 5*1 | finite: 1*2 4*2 | history: 2 3");
+				 "infinite: 5*1 | finite: 1*2 4*2 | passed: | history: 2 3");
 }
 
 static void
@@ -75,11 +75,11 @@ history_is_bounded(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3 4 5 6 7",
-				 "infinite: 7*1 6*1 5*1 | finite: | history: 4 3 2");
+				 "infinite: 7*1 6*1 5*1 | finite: | passed: | history: 4 3 2");
 	expect_state("lru_k", "history=0.4", 3, "1 2 3 4 5 6 7",
-				 "infinite: 7*1 6*1 5*1 | finite: | history: 4");
+				 "infinite: 7*1 6*1 5*1 | finite: | passed: | history: 4");
 	expect_state("lru_k", "history=0", 3, "1 2 3 4 1",
-				 "infinite: 1*1 4*1 3*1 | finite: | history:");
+				 "infinite: 1*1 4*1 3*1 | finite: | passed: | history:");
 }
 
 /* The incoming page's own history is used before it can be dropped. */
@@ -88,7 +88,7 @@ oldest_history_is_not_lost_on_return(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3 4 5 6 1",
-				 "infinite: 6*1 5*1 | finite: 1*2 | history: 4 3 2");
+				 "infinite: 6*1 5*1 | finite: 1*2 | passed: | history: 4 3 2");
 }
 
 static void
@@ -111,9 +111,9 @@ full_slots_make_room(void **unused)
 	(void) unused;
 	fixture_run(f, "1 2 3 4 5 6");
 	evict(f, 4);
-	fixture_expect(f, "infinite: 6*1 5*1 | finite: | history: 4 3 2 1");
+	fixture_expect(f, "infinite: 6*1 5*1 | finite: | passed: | history: 4 3 2 1");
 	evict(f, 5);
-	fixture_expect(f, "infinite: 6*1 | finite: | history: 5 4 3 2");
+	fixture_expect(f, "infinite: 6*1 | finite: | passed: | history: 5 4 3 2");
 	fixture_free(f);
 }
 
@@ -126,7 +126,7 @@ histories_hold_large_times(void **unused)
 	(void) unused;
 	f->pool.header->state[0] = (UINT64_C(1) << 47) - 4;
 	fixture_run(f, "1 2 3 1 4 2 4 1 5");
-	fixture_expect(f, "infinite: 5*1 | finite: 1*2 4*2 | history: 2 3");
+	fixture_expect(f, "infinite: 5*1 | finite: 1*2 4*2 | passed: | history: 2 3");
 	fixture_free(f);
 }
 
@@ -140,7 +140,7 @@ distances_are_clipped(void **unused)
 	fixture_run(f, "1 2 3");
 	f->pool.header->state[0] = UINT64_C(1) << 33;
 	fixture_run(f, "2 1 3 4");
-	fixture_expect(f, "infinite: 4*1 | finite: 1*2 3*2 | history: 2");
+	fixture_expect(f, "infinite: 4*1 | finite: 1*2 3*2 | passed: | history: 2");
 	fixture_free(f);
 }
 
@@ -149,7 +149,7 @@ k_1_is_lru(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", "k=1", 3, "1 2 3 1 4",
-				 "infinite: | finite: 1*1 4*1 3*1 | history:");
+				 "infinite: | finite: 1*1 4*1 3*1 | passed: | history:");
 }
 
 static void
@@ -159,11 +159,11 @@ k_3_wants_three_references(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3 1 2 1 4");
-	fixture_expect(f, "infinite: 4*1 2*2 | finite: 1*3 | history: 3");
+	fixture_expect(f, "infinite: 4*1 2*2 | finite: 1*3 | passed: | history: 3");
 	fixture_run(f, "5");
-	fixture_expect(f, "infinite: 5*1 4*1 | finite: 1*3 | history: 2 3");
+	fixture_expect(f, "infinite: 5*1 4*1 | finite: 1*3 | passed: | history: 2 3");
 	fixture_run(f, "2");
-	fixture_expect(f, "infinite: 5*1 | finite: 1*3 2*3 | history: 4 3");
+	fixture_expect(f, "infinite: 5*1 | finite: 1*3 2*3 | passed: | history: 4 3");
 	fixture_free(f);
 }
 
@@ -173,7 +173,7 @@ k_3_orders_by_the_third_reference(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", "k=3", 3, "1 2 3 2 2 3 3 1 1 4",
-				 "infinite: 4*1 | finite: 2*3 3*3 | history: 1");
+				 "infinite: 4*1 | finite: 2*3 3*3 | passed: | history: 1");
 }
 
 /* crp = 2: the second reference to 1 comes too soon, the third does not. */
@@ -184,9 +184,9 @@ correlated_references_count_once(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 1 2");
-	fixture_expect(f, "infinite: 2*1 1*1 | finite: | history:");
+	fixture_expect(f, "infinite: 2*1 1*1 | finite: | passed: | history:");
 	fixture_run(f, "3 1");
-	fixture_expect(f, "infinite: 3*1 2*1 | finite: 1*2 | history:");
+	fixture_expect(f, "infinite: 3*1 2*1 | finite: 1*2 | passed: | history:");
 	fixture_free(f);
 }
 
@@ -196,7 +196,7 @@ the_correlated_period_is_left_out(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", "crp=2", 3, "1 2 1 3 2 1 3 4",
-				 "infinite: 4*1 | finite: 1*2 3*2 | history: 2");
+				 "infinite: 4*1 | finite: 1*2 3*2 | passed: | history: 2");
 }
 
 /* HIST(3) of 1 is 1 + (2 - 1) + (7 - 5) = 4, as of 2; LAST is 10 and 11. */
@@ -205,7 +205,7 @@ last_reference_breaks_ties(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", "k=3,crp=2", 3, "1 1 3 2 1 3 1 2 3 1 2 3 4",
-				 "infinite: 4*1 | finite: 3*3 2*3 | history: 1");
+				 "infinite: 4*1 | finite: 3*3 2*3 | passed: | history: 1");
 }
 
 static void
@@ -215,11 +215,11 @@ pages_just_referenced_are_not_eligible(void **unused)
 
 	/* infinite's page is not, finite's is */
 	expect_state("lru_k", "crp=2", 2, "1 2 2 1 2 2 3",
-				 "infinite: 3*1 2*1 | finite: | history: 1");
+				 "infinite: 3*1 2*1 | finite: | passed: | history: 1");
 
 	/* the first of finite is not, the second is */
 	expect_state("lru_k", "crp=2", 2, "1 2 1 2 2 1 1 2 1 1 3",
-				 "infinite: 3*1 | finite: 1*2 | history: 2");
+				 "infinite: 3*1 | finite: 1*2 | passed: | history: 2");
 }
 
 static void
@@ -227,9 +227,9 @@ if_nothing_is_eligible_the_first_goes(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", "crp=2", 2, "1 2 2 1 3",
-				 "infinite: 3*1 | finite: 1*2 | history: 2");
+				 "infinite: 3*1 | finite: 1*2 | passed: | history: 2");
 	expect_state("lru_k", "crp=2", 2, "1 2 1 2 2 1 1 2 3",
-				 "infinite: 3*1 | finite: 2*2 | history: 1");
+				 "infinite: 3*1 | finite: 2*2 | passed: | history: 1");
 }
 
 /*
@@ -267,10 +267,10 @@ long_runs_are_cut(void **unused)
 	fixture_run(f, "1");
 	f->pool.header->state[0] = 79999;
 	fixture_run(f, "1");
-	fixture_expect(f, "infinite: 1*1 | finite: | history:");
+	fixture_expect(f, "infinite: 1*1 | finite: | passed: | history:");
 	f->pool.header->state[0] = 119999;
 	fixture_run(f, "1");
-	fixture_expect(f, "infinite: | finite: 1*2 | history:");
+	fixture_expect(f, "infinite: | finite: 1*2 | passed: | history:");
 	fixture_free(f);
 }
 
@@ -279,11 +279,29 @@ unusable_frames_are_passed_over(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3 1 !2 4",
-				 "infinite: 4*1 2*1 | finite: 1*2 | history: 3");
+				 "infinite: 4*1 2*1^ | finite: 1*2 | passed: | history: 3");
 	expect_state("lru_k", NULL, 3, "1 2 3 1 !2 !3 4",
-				 "infinite: 4*1 3*1 2*1 | finite: | history: 1");
+				 "infinite: 4*1 3*1^ 2*1 | finite: | passed: | history: 1");
 	expect_state("lru_k", NULL, 3, "1 2 3 1 2 3 !1 4",
-				 "infinite: 4*1 | finite: 1*2 3*2 | history: 2");
+				 "infinite: 4*1 | finite: 3*2 | passed: 1*2 | history: 2");
+}
+
+/* 1 and 2 are looked at again; 1 goes when it has become usable. */
+static void
+passed_pages_are_looked_at_again(void **unused)
+{
+	fixture    *f = fixture_new("lru_k", NULL, 4);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 1 2 3 4 !1 !2 5");
+	fixture_expect(f, "infinite: 5*1 | finite: 4*2 | passed: 2*2 1*2 | history: 3");
+	fixture_run(f, "!5 6");
+	fixture_expect(f, "infinite: 6*1 5*1^ | finite: | passed: 2*2 1*2 | history: 4 3");
+	fixture_run(f, "!6 ?1 1 7");
+	fixture_expect(f, "infinite: 7*1 6*1^ 5*1 | finite: | passed: 2*2 | history: 1 4 3");
+	fixture_run(f, "-2");
+	fixture_expect(f, "infinite: 7*1 6*1^ 5*1 | finite: | passed: | history: 1 4 3");
+	fixture_free(f);
 }
 
 static void
@@ -293,7 +311,7 @@ nothing_usable_is_refused(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3 1 2 !1 !2 !3 4");
-	fixture_expect(f, "infinite: 3*1 | finite: 1*2 2*2 | history:");
+	fixture_expect(f, "infinite: 3*1^ | finite: | passed: 2*2 1*2 | history:");
 	assert_int_equal(f->refused, 1);
 	fixture_free(f);
 }
@@ -303,7 +321,7 @@ forget_leaves_no_history(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3 1 -1 -2 4 1",
-				 "infinite: 1*1 4*1 3*1 | finite: | history:");
+				 "infinite: 1*1 4*1 3*1 | finite: | passed: | history:");
 }
 
 static void
@@ -311,11 +329,11 @@ vacuum_and_repetition_do_not_promote(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3 1c 2v",
-				 "infinite: 3*1 2*1 1*1 | finite: | history:");
+				 "infinite: 3*1 2*1 1*1 | finite: | passed: | history:");
 	expect_state("lru_k", NULL, 3, "1 2 3 4 1v",
-				 "infinite: 1*1 4*1 3*1 | finite: | history: 2");
+				 "infinite: 1*1 4*1 3*1 | finite: | passed: | history: 2");
 	expect_state("lru_k", NULL, 3, "1 2 3 4 1c",
-				 "infinite: 1*1 4*1 3*1 | finite: | history: 2");
+				 "infinite: 1*1 4*1 3*1 | finite: | passed: | history: 2");
 }
 
 static void
@@ -323,7 +341,7 @@ joining_frames_are_used(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3 1 + 4",
-				 "infinite: 4*1 3*1 2*1 | finite: 1*2 | history:");
+				 "infinite: 4*1 3*1 2*1 | finite: 1*2 | passed: | history:");
 }
 
 /* The first frame leaves, and with it cell 0 of the heap. */
@@ -334,9 +352,9 @@ the_heap_survives_a_leaving_frame(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3 4 1 2 3 4 /");
-	fixture_expect(f, "infinite: | finite: 4*2 2*2 3*2 | history: 1");
+	fixture_expect(f, "infinite: | finite: 4*2 2*2 3*2 | passed: | history: 1");
 	fixture_run(f, "5");
-	fixture_expect(f, "infinite: 5*1 | finite: 4*2 3*2 | history: 2 1");
+	fixture_expect(f, "infinite: 5*1 | finite: 4*2 3*2 | passed: | history: 2 1");
 	fixture_free(f);
 }
 
@@ -345,7 +363,7 @@ leaving_frames_take_history_along(void **unused)
 {
 	(void) unused;
 	expect_state("lru_k", NULL, 3, "1 2 3 4 5 6 /",
-				 "infinite: 6*1 5*1 | finite: | history: 4 3");
+				 "infinite: 6*1 5*1 | finite: | passed: | history: 4 3");
 }
 
 /* Distances of 1, 2, 4 at time 7: 6, 5, 3; the first two have three digits. */
@@ -392,6 +410,7 @@ main(void)
 		cmocka_unit_test(looks_for_an_eligible_page_are_bounded),
 		cmocka_unit_test(long_runs_are_cut),
 		cmocka_unit_test(unusable_frames_are_passed_over),
+		cmocka_unit_test(passed_pages_are_looked_at_again),
 		cmocka_unit_test(nothing_usable_is_refused),
 		cmocka_unit_test(forget_leaves_no_history),
 		cmocka_unit_test(vacuum_and_repetition_do_not_promote),

@@ -191,10 +191,10 @@ unusable_frames_are_passed_over(void **unused)
 {
 	(void) unused;
 	expect_state("mq", "lifetime=100", 2, "1 2 !1 3",
-				 "Q0: 3*1 1*1 | " NO_Q1_UP
+				 "Q0: 3*1 1*1^ | " NO_Q1_UP
 				 "Qout: 2 | time=3 | lifetime=100");
 	expect_state("mq", "lifetime=100", 2, "1 1 2 !2 3",
-				 "Q0: 3*1 2*1 | " NO_Q1_UP
+				 "Q0: 3*1 2*1^ | " NO_Q1_UP
 				 "Qout: 1 | time=4 | lifetime=100");
 }
 
@@ -206,7 +206,7 @@ no_usable_frame_is_no_victim(void **unused)
 	(void) unused;
 	fixture_run(f, "1 2 !1 !2 3");
 	assert_int_equal(f->refused, 1);
-	fixture_expect(f, "Q0: 2*1 1*1 | " NO_Q1_UP
+	fixture_expect(f, "Q0: 2*1^ 1*1 | " NO_Q1_UP
 				   "Qout: | time=2 | lifetime=2");
 	fixture_free(f);
 }

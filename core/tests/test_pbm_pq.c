@@ -120,7 +120,7 @@ block_groups_are_as_their_pages(void **unused)
 	(void) unused;
 	begin(1, 4);
 	fixture_run(f, "0 128 1 2:1");
-	fixture_expect(f, "frames: 0!1 128!1 1 2:1!1 | not requested: 2:0*1 0*2 1*1 "
+	fixture_expect(f, "frames: 0!1 128!1 1 2:1!1 | passed: | not requested: 2:0*1 0*2 1*1 "
 				   "| overdue: | position=0 | proposals=0");
 }
 
@@ -167,7 +167,7 @@ record_moves_when_its_page_goes(void **unused)
 	fixture_run(f, "1 2 3 128");
 	fixture_expect_coldest(f, "3 2 1 128");
 	fixture_run(f, "-1");
-	fixture_expect(f, "frames: 2 3!1 128!1 | not requested: 1*1 0*2 "
+	fixture_expect(f, "frames: 2 3!1 128!1 | passed: | not requested: 1*1 0*2 "
 				   "| overdue: | position=0 | proposals=0");
 	fixture_run(f, "4");
 	fixture_expect_coldest(f, "128 4 2 3");
@@ -181,11 +181,29 @@ unusable_pages_are_passed_over(void **unused)
 	(void) unused;
 	begin(1, 4);
 	fixture_run(f, "1 2 128 129 !2 256");
-	fixture_expect(f, "frames: 256!1 2!1 128!1 129 | not requested: 2*1 1*2 0*1 "
+	fixture_expect(f, "frames: 256!1 128!1 129 | passed: 2 | not requested: 2*1 1*2 "
 				   "| overdue: | position=0 | proposals=0");
 	fixture_run(f, "384");
-	expect_timeline("not requested: 3*1 2*1 1*1 0*1 | overdue: | position=0 "
+	expect_timeline("not requested: 3*1 2*1 1*1 | overdue: | position=0 "
 					"| proposals=0");
+}
+
+/* 3 comes back to a block group of its own, and then 2 to the same. */
+static void
+passed_pages_are_looked_at_again(void **unused)
+{
+	(void) unused;
+	begin(1, 4);
+	fixture_run(f, "2 3 128 256 !2 !3 384");
+	fixture_expect(f, "frames: 384!1 256!1 | passed: 2 3 | not requested: 3*1 2*1 "
+				   "| overdue: | position=0 | proposals=0");
+	fixture_run(f, "2 ?3 512"); /* the hit changes nothing */
+	fixture_expect(f, "frames: 3!1 384!1 512!1 | passed: 2 | not requested: 4*1 0*1 3*1 "
+				   "| overdue: | position=0 | proposals=0");
+	fixture_expect_coldest(f, "384 3 512 2");
+	fixture_run(f, "?2 640");
+	fixture_expect(f, "frames: 2 3!1 640!1 512!1 | passed: | not requested: 5*1 4*1 0*2 "
+				   "| overdue: | position=0 | proposals=0");
 }
 
 static void
@@ -206,7 +224,7 @@ frames_come_and_go(void **unused)
 	begin(1, 5);
 	load(5);
 	fixture_run(f, "/ / +");
-	fixture_expect(f, "frames: 512!1 384!1 256!1 | not requested: 4*1 3*1 2*1 "
+	fixture_expect(f, "frames: 512!1 384!1 256!1 | passed: | not requested: 4*1 3*1 2*1 "
 				   "| overdue: | position=0 | proposals=0");
 	fixture_run(f, "640 / / / / +");
 	expect_timeline("not requested: | overdue: | position=0 | proposals=0");
@@ -486,6 +504,7 @@ main(void)
 		TEST(vacuum_and_repetition_do_not_promote),
 		TEST(record_moves_when_its_page_goes),
 		TEST(unusable_pages_are_passed_over),
+		TEST(passed_pages_are_looked_at_again),
 		TEST(no_victim_if_all_are_unusable),
 		TEST(frames_come_and_go),
 		TEST(requested_block_groups_stand_in_buckets),

@@ -85,7 +85,7 @@ s_gives_when_m_has_no_usable_page(void **unused)
 {
 	(void) unused;
 	expect_state("s3fifo", "small=0.5", 4, M_OF_THREE " !2 !3 !4 7",
-				 "S: 7 | M: 4 3*1 2*2 | G: 6 5 | target=2");
+				 "S: 7 | M: 4^ 3*1 2*2 | G: 6 5 | target=2");
 }
 
 static void
@@ -93,7 +93,7 @@ m_gives_when_s_has_no_usable_page(void **unused)
 {
 	(void) unused;
 	expect_state("s3fifo", NULL, 3, "1 1 1 2 3 4 !4 !3 5",
-				 "S: 5 4 3 | M: | G: 2 | target=1");
+				 "S: 5 4^ 3 | M: | G: 2 | target=1");
 }
 
 static void
@@ -101,7 +101,7 @@ unusable_frames_are_passed_over(void **unused)
 {
 	(void) unused;
 	expect_state("s3fifo", NULL, 3, "1 1 2 3 !1 4",
-				 "S: 4 3 1*1 | M: | G: 2 | target=1");
+				 "S: 4 3 1*1^ | M: | G: 2 | target=1");
 }
 
 static void
@@ -111,7 +111,7 @@ no_usable_frame_no_victim(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 2 2 !1 !2 3");
-	fixture_expect(f, "S: 2*2 1 | M: | G: | target=1");
+	fixture_expect(f, "S: 2*2^ 1 | M: | G: | target=1");
 	assert_int_equal(f->refused, 1);
 	fixture_free(f);
 }

@@ -112,10 +112,10 @@ unusable_rivals_are_passed_over(void **unused)
 {
 	(void) unused;
 	expect_state("w_tinylfu", NULL, 5, "1 2 3 4 5 5 !1 6",
-				 "window: 6 | probation: 5 4 3 1 | protected: | "
+				 "window: 6 | probation: 5 4 3 1^ | protected: | "
 				 "max_window=1 | max_protected=3 | additions=7");
 	expect_state("w_tinylfu", NULL, 5, "1 2 3 4 5 5 !1 !2 !3 !4 6",
-				 "window: 6 | probation: 4 3 2 1 | protected: | "
+				 "window: 6 | probation: 4^ 3 2 1 | protected: | "
 				 "max_window=1 | max_protected=3 | additions=7");
 }
 
@@ -126,7 +126,7 @@ protected_page_is_the_last_resort(void **unused)
 
 	(void) unused;
 	fixture_run(f, "1 2 3 4 5 1 !5 !2 !3 !4 6");
-	fixture_expect(f, "window: 6 | probation: 5 4 3 2 | protected: | "
+	fixture_expect(f, "window: 6 | probation: 5 4^ 3 2 | protected: | "
 				   "max_window=1 | max_protected=3 | additions=7");
 	fixture_run(f, "!6 7");
 	assert_int_equal(f->refused, 1);
@@ -142,7 +142,7 @@ main_gives_while_the_window_is_not_full(void **unused)
 				 "window: 6 5 | probation: 3 2 | protected: | "
 				 "max_window=2 | max_protected=1 | additions=6");
 	expect_state("w_tinylfu", "window=0.4", 5, "1 2 3 4 5 / !1 !2 !3 6",
-				 "window: 6 | probation: 3 2 1 | protected: | "
+				 "window: 6 | probation: 3^ 2 1 | protected: | "
 				 "max_window=2 | max_protected=1 | additions=6");
 }
 

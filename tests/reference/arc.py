@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Evicted, Model, last_usable, promotes
+from reference.base import Evicted, Frames, Model, promotes, search
 
 
 class ARC(Model):
@@ -16,8 +16,8 @@ class ARC(Model):
     ghost_lists = ("B1", "B2")
 
     def init(self) -> None:
-        self.T1: list[int] = []
-        self.T2: list[int] = []
+        self.T1 = Frames()
+        self.T2 = Frames()
         self.B1: list[int] = []  # pages
         self.B2: list[int] = []
         self.p = 0.0
@@ -28,8 +28,11 @@ class ARC(Model):
 
     def on_hit(self, frame: int, flags: int) -> None:
         """Case I."""
-        (self.T1 if frame in self.T1 else self.T2).remove(frame)
-        self.T2.insert(0, frame)
+        if frame in self.T1:
+            self.T1.remove(frame)
+            self.T2.insert(0, frame)
+        else:
+            self.T2.to_head(frame)
 
     def adapted(self, page: int, flags: int, b1: int, b2: int) -> float:
         """The p of cases II and III; b1 and b2 are the sizes of B1 and B2."""
@@ -48,11 +51,8 @@ class ARC(Model):
         p = self.adapted(page, flags, len(self.B1), len(self.B2))
         in_b2 = promotes(flags) and page in self.B2
         if self.T1 and (len(self.T1) > p or (in_b2 and len(self.T1) == p)):
-            named, other = self.T1, self.T2
-        else:
-            named, other = self.T2, self.T1
-        frame = last_usable(named, unusable)
-        return last_usable(other, unusable) if frame is None else frame
+            return search([self.T1, self.T2], unusable)
+        return search([self.T2, self.T1], unusable)
 
     def on_evict(self, frame: int, flags: int) -> None:
         self.trim_ghosts(self.ghost_slots - 1)
@@ -105,8 +105,8 @@ class ARC(Model):
 
     def state(self) -> dict[str, list[str] | str]:
         return {
-            "T1": [self.show(frame) for frame in self.T1],
-            "T2": [self.show(frame) for frame in self.T2],
+            "T1": self.show_list(self.T1),
+            "T2": self.show_list(self.T2),
             "B1": [self.show_page(page) for page in self.B1],
             "B2": [self.show_page(page) for page in self.B2],
             "p": self.show_number(self.p),

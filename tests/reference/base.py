@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from math import inf
+from typing import SupportsIndex
 
 from tidepool.scans import Scans
 
@@ -33,6 +34,114 @@ def last_usable(frames: list[int], unusable: Collection[int]) -> int | None:
     return None
 
 
+class Passed:
+    """What searches have passed of one list, as "searches" in core/include/tidepool/list.h.
+
+    A list is given as a Python list, most recent first.
+    """
+
+    def __init__(self) -> None:
+        self.passed: set[int] = set()  # always those at the end
+        self.hand: int | None = None
+
+    def search(
+        self, frames: list[int], unusable: Collection[int], use_hand: bool = True
+    ) -> int | None:
+        order = frames[::-1]
+        if self.passed:
+            tail, *others = order[: len(self.passed)]
+            if tail not in unusable:
+                return tail
+            if use_hand and others:
+                i = others.index(self.hand) if self.hand in others else 0
+                self.hand = others[i]
+                if self.hand not in unusable:
+                    return self.hand
+                self.hand = others[i + 1] if i + 1 < len(others) else None
+        for frame in order[len(self.passed) :]:
+            if frame not in unusable:
+                return frame
+            self.passed.add(frame)
+        return None
+
+    def leave(self, frames: list[int], frame: int) -> None:
+        """A frame is about to leave the list."""
+        if self.hand == frame:
+            before = frames[frames.index(frame) - 1] if frames[0] != frame else None
+            self.hand = before if before in self.passed else None
+        self.passed.discard(frame)
+
+    def join(self, frames: list[int], frame: int) -> None:
+        """A frame has been put back onto the list."""
+        i = frames.index(frame)
+        if i == len(frames) - 1:
+            self.clear()
+        elif i > 0 and frames[i - 1] in self.passed:
+            self.passed.add(frame)
+
+    def clear(self) -> None:
+        self.passed, self.hand = set(), None
+
+    def marks(self, frames: list[int], frame: int) -> str:
+        """What tp_describe shows behind a frame."""
+        last = len(self.passed) > 0 and frame == frames[-len(self.passed)]
+        return "^" * last + "@" * (frame == self.hand)
+
+
+class Frames(list[int]):
+    """A linked list of frames, most recent first, that is searched."""
+
+    def __init__(self, frames: Iterable[int] = ()) -> None:
+        super().__init__(frames)
+        self.passed = Passed()
+
+    def search(self, unusable: Collection[int], use_hand: bool = True) -> int | None:
+        return self.passed.search(self, unusable, use_hand)
+
+    def remove(self, frame: int) -> None:
+        self.passed.leave(self, frame)
+        super().remove(frame)
+
+    def pop(self, i: SupportsIndex = -1) -> int:
+        frame = self[i]
+        self.remove(frame)
+        return frame
+
+    def to_head(self, frame: int) -> None:
+        """A frame that is there moves to the head."""
+        if self[0] != frame:
+            self.remove(frame)
+            self.insert(0, frame)
+
+    def marks(self, frame: int) -> str:
+        return self.passed.marks(self, frame)
+
+
+def search(lists: Sequence[Frames], unusable: Collection[int]) -> int | None:
+    """Search lists in turn; at last look at all that was passed."""
+    for frames in lists:
+        frame = frames.search(unusable)
+        if frame is not None:
+            return frame
+    for frames in lists:
+        frame = last_usable(frames, unusable)
+        if frame is not None:
+            return frame
+    return None
+
+
+class PassedList(list[int]):
+    """Frames that searches found unusable, apart from the others; last looked at first."""
+
+    def look_again(self, unusable: Collection[int]) -> Iterator[int]:
+        """Look at the last two; yield those that are usable, for the caller to take out."""
+        for _ in range(min(2, len(self))):
+            if self[-1] in unusable:
+                self.insert(0, self.pop())
+            else:
+                yield self[-1]
+
+
 Place = tuple[int, int | None, int | None]  # a list's number, what was before and behind
 
 
@@ -57,6 +166,8 @@ def put_back(items: list[int], item: int, before: int | None, behind: int | None
         items.insert(items.index(behind), item)
     else:
         items.append(item)
+    if isinstance(items, Frames):
+        items.passed.join(items, item)
 
 
 class Model:
@@ -285,6 +396,11 @@ class Model:
         if mark:
             text += f"!{mark}"
         return text
+
+    def show_list(self, frames: Frames, count: Mapping[int, int] | None = None) -> list[str]:
+        """A linked list as tp_describe shows it."""
+        counts = count or {}
+        return [self.show(frame, counts.get(frame, 0)) + frames.marks(frame) for frame in frames]
 
     @staticmethod
     def show_page(page: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Evicted, Model, promotes
+from reference.base import Evicted, Frames, Model, last_usable, promotes
 
 
 class CAR(Model):
@@ -18,8 +18,8 @@ class CAR(Model):
     per_frame = ("bit",)
 
     def init(self) -> None:
-        self.T1: list[int] = []
-        self.T2: list[int] = []
+        self.T1 = Frames()
+        self.T2 = Frames()
         self.B1: list[int] = []  # pages
         self.B2: list[int] = []
         self.bit: dict[int, int] = {}  # page reference bits of resident frames
@@ -44,32 +44,25 @@ class CAR(Model):
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
         """The procedure replace, lines 22 to 39, up to the demotion."""
-        passed1 = 0  # unusable frames passed in T1
-        passed2 = 0  # unusable frames passed in T2 since a bit was cleared
-        for _ in range(2 * len(self.page) + 1):
-            t1_exhausted = passed1 >= len(self.T1)
-            t2_exhausted = passed2 >= len(self.T2)
-            if t1_exhausted and t2_exhausted:
-                return None
-            clock = self.T1 if len(self.T1) >= max(1, self.p) else self.T2
-            if clock is self.T1 and t1_exhausted:
-                clock = self.T2
-            elif clock is self.T2 and t2_exhausted:
-                clock = self.T1
-            frame = clock[-1]
-            if frame in unusable:
-                clock.insert(0, clock.pop())
-                if clock is self.T1:
-                    passed1 += 1
-                else:
-                    passed2 += 1
+        exhausted: list[Frames] = []  # clocks in which a search has found nothing
+        while len(exhausted) < 2:
+            t1_first = len(self.T1) >= max(1, self.p)
+            clocks = [self.T1, self.T2] if t1_first else [self.T2, self.T1]
+            clock = next(c for c in clocks if all(c is not e for e in exhausted))
+            frame = clock.search(unusable)
+            if frame is None:
+                exhausted.append(clock)
             elif self.bit[frame] == 0:
                 return frame
             else:
                 self.bit[frame] = 0
-                self.T2.insert(0, clock.pop())
-                passed2 = 0
-        raise AssertionError("more than 2r + 1 looks")
+                if clock is self.T2:
+                    self.T2.to_head(frame)
+                else:
+                    self.T1.remove(frame)
+                    self.T2.insert(0, frame)
+                exhausted = [c for c in exhausted if c is not self.T2]
+        return last_usable(self.T2 + self.T1, unusable)
 
     def on_evict(self, frame: int, flags: int) -> None:
         """Lines 27 and 34."""
@@ -134,8 +127,8 @@ class CAR(Model):
 
     def state(self) -> dict[str, list[str] | str]:
         return {
-            "T1": [self.show(frame, self.bit[frame]) for frame in self.T1],
-            "T2": [self.show(frame, self.bit[frame]) for frame in self.T2],
+            "T1": self.show_list(self.T1, self.bit),
+            "T2": self.show_list(self.T2, self.bit),
             "B1": [self.show_page(page) for page in self.B1],
             "B2": [self.show_page(page) for page in self.B2],
             "p": self.show_number(self.p),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Model, last_usable
+from reference.base import Frames, Model, search
 
 
 class FIFO(Model):
     linked = ("queue",)
 
     def init(self) -> None:
-        self.queue: list[int] = []
+        self.queue = Frames()
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        return last_usable(self.queue, unusable)
+        return search([self.queue], unusable)
 
     def on_evict(self, frame: int, flags: int) -> None:
         self.queue.remove(frame)
@@ -29,4 +29,4 @@ class FIFO(Model):
         return self.queue[::-1]
 
     def state(self) -> dict[str, list[str] | str]:
-        return {"queue": [self.show(frame) for frame in self.queue]}
+        return {"queue": self.show_list(self.queue)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Evicted, Model, promotes, put_back
+from reference.base import Evicted, Model, Passed, promotes, put_back
 
 
 class LIRS(Model):
@@ -25,6 +25,7 @@ class LIRS(Model):
         # a page out of S at once, out of here only when it comes to the tail.
         self.ghosts: list[int] = []
         self.previous: int | None = None  # page of the previous reference
+        self.passed = {"LIR": Passed(), "Q": Passed()}  # pages
         self.lent = 0  # frames of LIR pages that were evicted for want of anything else
 
     @property
@@ -40,6 +41,16 @@ class LIRS(Model):
     @property
     def most_ghosts(self) -> int:
         return int(self.params["ghosts"] * self.c)
+
+    # ---- the lists that are searched ----
+
+    def pages_on(self, name: str) -> list[int]:
+        return self.queue if name == "Q" else self.lir_pages()
+
+    def leave_list(self, page: int) -> None:
+        """The page is about to leave the list that it is on."""
+        name = "LIR" if page in self.lir else "Q"
+        self.passed[name].leave(self.pages_on(name), page)
 
     # ---- stack S ----
 
@@ -62,7 +73,9 @@ class LIRS(Model):
     def settle(self) -> None:
         self.prune()
         while len(self.lir) > self.lir_size:
-            page = self.stack.pop()
+            page = self.stack[-1]
+            self.leave_list(page)
+            self.stack.pop()
             self.lir.remove(page)
             self.queue.insert(0, page)
             self.prune()
@@ -81,6 +94,9 @@ class LIRS(Model):
             return
         self.previous = page
         due = self.stack.count(page) == self.depth
+        at_head = page == self.pages_on("LIR" if page in self.lir else "Q")[0]
+        if not at_head or (due and page not in self.lir):
+            self.leave_list(page)
         self.push(page)
         if page not in self.lir:
             self.queue.remove(page)
@@ -98,10 +114,17 @@ class LIRS(Model):
         self.lent = min(self.lent + frames, self.lir_share // 2)
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
+        frames = {page: frame for frame, page in self.page.items()}
+        pinned = {page for page, frame in frames.items() if frame in unusable}
+        for name in ("Q", "LIR"):
+            found = self.passed[name].search(self.pages_on(name), pinned)
+            if found is not None:
+                return frames[found]
         return next((frame for frame in self.coldest() if frame not in unusable), None)
 
     def take_out(self, page: int) -> None:
         """Of the LIR pages or of Q, not of S."""
+        self.leave_list(page)
         if page in self.lir:
             self.lir.remove(page)
         else:
@@ -162,6 +185,7 @@ class LIRS(Model):
         else:
             put_back(order, frame, *evicted.place[1:])
         self.queue = [self.page[other] for other in order]
+        self.passed["Q"].join(self.queue, page)
 
     def on_leave(self, frame: int, slot: int) -> None:
         self.lend(0)
@@ -178,10 +202,14 @@ class LIRS(Model):
         frames = {page: frame for frame, page in self.page.items()}
         return [frames[page] for page in self.queue[::-1] + self.lir_pages()[::-1]]
 
+    def show_pages(self, name: str) -> list[str]:
+        pages, passed = self.pages_on(name), self.passed[name]
+        return [self.show_page(page) + passed.marks(pages, page) for page in pages]
+
     def state(self) -> dict[str, list[str] | str]:
         return {
-            "LIR": [self.show_page(page) for page in self.lir_pages()],
-            "Q": [self.show_page(page) for page in self.queue],
+            "LIR": self.show_pages("LIR"),
+            "Q": self.show_pages("Q"),
             "HIR": [self.show_page(page) for page in self.ghosts],
             "Llirs": str(self.lir_size),
         }

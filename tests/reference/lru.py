@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Model, last_usable
+from reference.base import Frames, Model, search
 
 
 class LRU(Model):
     linked = ("recent",)
 
     def init(self) -> None:
-        self.recent: list[int] = []
+        self.recent = Frames()
 
     def on_hit(self, frame: int, flags: int) -> None:
-        self.recent.remove(frame)
-        self.recent.insert(0, frame)
+        self.recent.to_head(frame)
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        return last_usable(self.recent, unusable)
+        return search([self.recent], unusable)
 
     def on_evict(self, frame: int, flags: int) -> None:
         self.recent.remove(frame)
@@ -33,4 +32,4 @@ class LRU(Model):
         return self.recent[::-1]
 
     def state(self) -> dict[str, list[str] | str]:
-        return {"recent": [self.show(frame) for frame in self.recent]}
+        return {"recent": self.show_list(self.recent)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import cast
 
-from reference.base import Evicted, Model, neighbours, promotes, put_back
+from reference.base import Evicted, Model, Passed, PassedList, neighbours, promotes, put_back
 
 
 class LRUK(Model):
@@ -20,6 +20,8 @@ class LRUK(Model):
         self.recent: list[int] = []  # resident pages by their last reference, newest first
         self.last: dict[int, int] = {}  # LAST
         self.history: dict[int, list[int]] = {}  # HIST, ghosts' too
+        self.passed_infinite = Passed()  # pages
+        self.passed = PassedList()  # frames
         self.ghosts: list[int] = []  # pages, most recently evicted first
 
     def known(self, page: int) -> int:
@@ -30,10 +32,19 @@ class LRUK(Model):
         return [page for page in self.recent if self.known(page) < self.k]
 
     @property
-    def finite(self) -> list[int]:
-        """In the order of the pool's members."""
+    def all_finite(self) -> list[int]:
+        """Those passed, too, in the order of the pool's members."""
         pages = [self.page[frame] for frame in self.members if frame in self.page]
         return [page for page in pages if self.known(page) == self.k]
+
+    @property
+    def finite(self) -> list[int]:
+        passed = [self.page[frame] for frame in self.passed]
+        return [page for page in self.all_finite if page not in passed]
+
+    def leave_infinite(self, page: int) -> None:
+        if page in self.infinite:
+            self.passed_infinite.leave(self.infinite, page)
 
     def trim_ghosts(self, limit: int) -> None:
         while len(self.ghosts) > limit:
@@ -52,6 +63,7 @@ class LRUK(Model):
 
     def on_hit(self, frame: int, flags: int) -> None:
         page = self.page[frame]
+        self.leave_infinite(page)
         self.clock += 1
         if self.clock - self.last[page] > self.crp:
             # a correlated period counts as one moment: what was before it moves up
@@ -61,26 +73,44 @@ class LRUK(Model):
         self.referenced(page)
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        frames = {page: frame for frame, page in self.page.items() if frame not in unusable}
+        frames = {page: frame for frame, page in self.page.items()}
+        pinned = {page for page in frames if frames[page] in unusable}
 
         def eligible(page: int) -> bool:
             return self.clock + 1 - self.last[page] > self.crp
 
-        infinite = [page for page in self.infinite[::-1] if page in frames][:1]
-        finite = [page for page in self.finite if page in frames]
-        finite.sort(key=lambda page: (self.history[page][self.k - 1], self.last[page]))
-        candidates = infinite + finite[: self.LOOKS]
+        first = self.passed_infinite.search(self.infinite, pinned)
+        if first is not None and eligible(first):
+            return frames[first]
+        for _ in self.passed.look_again(unusable):
+            self.passed.pop()
+        finite: list[int] = []  # usable ones, to the first that is eligible
+        for page in sorted(
+            self.finite, key=lambda page: (self.history[page][self.k - 1], self.last[page])
+        ):
+            if page in pinned:
+                self.passed.insert(0, frames[page])
+                continue
+            finite.append(page)
+            if eligible(page) or len(finite) == self.LOOKS:
+                break
+        candidates = finite if first is None else [first, *finite]
         for victim in [*filter(eligible, candidates), *candidates]:
             return frames[victim]
-        return None
+        rest = [frames[page] for page in self.infinite[::-1]] + self.passed[::-1]
+        return next((frame for frame in rest if frame not in unusable), None)
 
-    def forget_page(self, page: int) -> None:
+    def forget_page(self, frame: int) -> None:
+        page = self.page[frame]
+        self.leave_infinite(page)
+        if frame in self.passed:
+            self.passed.remove(frame)
         self.recent.remove(page)
         del self.last[page]
 
     def on_evict(self, frame: int, flags: int) -> None:
         page = self.page[frame]
-        self.forget_page(page)
+        self.forget_page(frame)
         if self.k == 1 or self.ghosts_per_frame == 0:
             del self.history[page]
             return
@@ -98,7 +128,7 @@ class LRUK(Model):
         self.trim_to_bound()
 
     def on_forget(self, frame: int) -> None:
-        self.forget_page(self.page[frame])
+        self.forget_page(frame)
         del self.history[self.page[frame]]
 
     def frame_lists(self) -> list[list[int]]:
@@ -123,6 +153,8 @@ class LRUK(Model):
         self.recent.insert(at, page)
         self.history[page] = cast(list[int], evicted.known["history"])
         self.last[page] = cast(int, evicted.known["last"])
+        if page in self.infinite:
+            self.passed_infinite.join(self.infinite, page)
 
     def on_leave(self, frame: int, slot: int) -> None:
         self.trim_to_bound()
@@ -135,7 +167,7 @@ class LRUK(Model):
         def digits(page: int) -> int:
             return (self.clock - self.history[page][self.k - 1]).bit_length()
 
-        finite = sorted(self.finite, key=digits, reverse=True)
+        finite = sorted(self.all_finite, key=digits, reverse=True)
         return [frames[page] for page in [*self.infinite[::-1], *finite]]
 
     def may_find(self, found: list[int], victims: int, unwanted: Collection[int]) -> bool:
@@ -155,8 +187,11 @@ class LRUK(Model):
         return [f"{self.show_page(page)}*{self.known(page)}" for page in pages]
 
     def state(self) -> dict[str, list[str] | str]:
+        infinite = self.infinite
+        shown = zip(infinite, self.show_pages(infinite), strict=True)
         return {
-            "infinite": self.show_pages(self.infinite),
+            "infinite": [text + self.passed_infinite.marks(infinite, page) for page, text in shown],
             "finite": self.show_pages(self.finite),
+            "passed": self.show_pages([self.page[frame] for frame in self.passed]),
             "history": [self.show_page(page) for page in self.ghosts],
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import floor, log2
 
-from reference.base import Evicted, Model, last_usable, neighbours, promotes
+from reference.base import Evicted, Frames, Model, neighbours, promotes, search
 
 
 class MQ(Model):
@@ -13,7 +13,7 @@ class MQ(Model):
 
     def init(self) -> None:
         self.m = int(self.params["queues"])
-        self.queues: list[list[int]] = [[] for _ in range(self.m)]
+        self.queues = [Frames() for _ in range(self.m)]
         self.frequency: dict[int, int] = {}  # of resident frames
         self.expire_time: dict[int, int] = {}  # of resident frames, less the lifetime
         self.Qout: list[tuple[int, int]] = []  # page and frequency
@@ -31,7 +31,11 @@ class MQ(Model):
         self.trim_ghosts(self.qout_limit)
 
     def insert(self, k: int, frame: int) -> None:
-        self.queues[k].insert(0, frame)
+        if frame in self.queues[k]:
+            self.queues[k].to_head(frame)
+        else:
+            self.remove(frame)
+            self.queues[k].insert(0, frame)
         self.expire_time[frame] = self.current_time
 
     def remove(self, frame: int) -> None:
@@ -51,19 +55,13 @@ class MQ(Model):
                 continue
             frame = self.queues[k][-1]
             if self.expire_time[frame] + self.life_time < self.current_time:
-                self.queues[k].remove(frame)
                 self.insert(k - 1, frame)
 
     def on_hit(self, frame: int, flags: int) -> None:
-        self.remove(frame)
         self.reference(frame)
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        for queue in self.queues:
-            frame = last_usable(queue, unusable)
-            if frame is not None:
-                return frame
-        return None
+        return search(self.queues, unusable)
 
     def on_evict(self, frame: int, flags: int) -> None:
         self.remove(frame)
@@ -86,7 +84,7 @@ class MQ(Model):
         self.remove(frame)
 
     def frame_lists(self) -> list[list[int]]:
-        return self.queues
+        return [*self.queues]
 
     def on_restore(self, frame: int, evicted: Evicted) -> None:
         """It entered no later than the page before it, and no earlier than the next."""
@@ -112,7 +110,7 @@ class MQ(Model):
     def state(self) -> dict[str, list[str] | str]:
         shown: dict[str, list[str] | str] = {f"Q{k}": [] for k in range(8)}
         for k, queue in enumerate(self.queues):
-            shown[f"Q{k}"] = [self.show(frame, self.frequency[frame]) for frame in queue]
+            shown[f"Q{k}"] = self.show_list(queue, self.frequency)
         shown["Qout"] = [self.show_page(page) for page, _ in self.Qout]
         shown["time"] = str(self.current_time)
         shown["lifetime"] = str(self.life_time)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import inf
 
-from reference.base import Evicted, Model, promotes
+from reference.base import Evicted, Model, PassedList, last_usable, promotes
 
 BLOCK_GROUP = 128
 
@@ -23,6 +23,7 @@ class PbmPq(Model):
         self.rows: dict[Group, list[int]] = {}  # frames
         self.span: dict[Group, tuple[int, int]] = {}  # lowest and highest block
         self.due: dict[Group, float] = {}  # time of the next access
+        self.passed = PassedList()  # frames, whose pages are in no row
         self.position = 0
         self.proposals = 0
 
@@ -88,6 +89,8 @@ class PbmPq(Model):
                 self.place_group(group)
         for _ in range(corrections):
             stages = self.stages()
+            if not any(stages):
+                break
             stage = min(i for i, groups in enumerate(stages) if groups)
             group = stages[stage][-1]
             self.estimate(group)
@@ -114,14 +117,24 @@ class PbmPq(Model):
             self.place_group(group)
 
     def on_hit(self, frame: int, flags: int) -> None:
-        self.reference(frame)
+        if frame not in self.passed:
+            self.reference(frame)
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
+        for frame in self.passed.look_again(unusable):
+            self.passed.remove(frame)
+            self.enter(frame)
         if self.proposals == 0:
             self.look()
             self.proposals = int(self.params["victims"])
         self.proposals -= 1
-        return next((frame for frame in self.coldest() if frame not in unusable), None)
+        while self.rows:
+            frame = self.in_groups()[0]
+            if frame not in unusable:
+                return frame
+            self.on_forget(frame)
+            self.passed.insert(0, frame)
+        return last_usable(self.passed, unusable)
 
     def on_admit(self, frame: int, page: int, flags: int) -> None:
         if self.enter(frame) and promotes(flags):
@@ -146,6 +159,9 @@ class PbmPq(Model):
         return True
 
     def on_forget(self, frame: int) -> None:
+        if frame in self.passed:
+            self.passed.remove(frame)
+            return
         group = self.group_of(frame)
         self.rows[group].remove(frame)
         if not self.rows[group]:
@@ -155,7 +171,7 @@ class PbmPq(Model):
     def on_evict(self, frame: int, flags: int) -> None:
         self.on_forget(frame)
 
-    def coldest(self) -> list[int]:
+    def in_groups(self) -> list[int]:
         return [
             frame
             for groups in self.stages()
@@ -163,14 +179,18 @@ class PbmPq(Model):
             for frame in [*self.rows[group][1:], self.rows[group][0]]
         ]
 
+    def coldest(self) -> list[int]:
+        return self.in_groups() + self.passed[::-1]
+
     def state(self) -> dict[str, list[str] | str]:
         hosts = [row[0] for row in self.rows.values()]
         shown: dict[str, list[str] | str] = {
             "frames": [
                 self.show(frame, mark=int(frame in hosts))
                 for frame in self.members
-                if frame in self.page
+                if frame in self.page and frame not in self.passed
             ],
+            "passed": [self.show(frame) for frame in self.passed],
             "not requested": self.show_groups(self.not_requested),
         }
         for i, bucket in reversed(list(enumerate(self.buckets))):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import floor
 
-from reference.base import Model, promotes
+from reference.base import Frames, Model, last_usable, promotes
 
 
 class S3FIFO(Model):
@@ -14,8 +14,8 @@ class S3FIFO(Model):
     per_frame = ("freq",)
 
     def init(self) -> None:
-        self.S: list[int] = []
-        self.M: list[int] = []
+        self.S = Frames()
+        self.M = Frames()
         self.G: list[int] = []  # pages
         self.freq: dict[int, int] = {}  # of resident frames
 
@@ -35,26 +35,30 @@ class S3FIFO(Model):
         self.freq[frame] = min(self.freq[frame] + 1, 3)
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        for _ in range(3 * len(self.page) + 1):
-            s = [frame for frame in self.S if frame not in unusable]
-            m = [frame for frame in self.M if frame not in unusable]
-            if not s and not m:
-                return None
-            if s and (len(self.S) >= self.target or not m):
-                frame = s[-1]
+        s_exhausted = m_exhausted = False  # a search of it has found nothing
+        while not (s_exhausted and m_exhausted):
+            s_first = len(self.S) >= self.target
+            if m_exhausted or (s_first and not s_exhausted):
+                frame = self.S.search(unusable)
+                if frame is None:
+                    s_exhausted = True
+                    continue
                 if self.freq[frame] <= 1:
                     return frame
                 self.S.remove(frame)
                 self.M.insert(0, frame)
                 self.freq[frame] = 0
+                m_exhausted = False
             else:
-                frame = m[-1]
+                frame = self.M.search(unusable)
+                if frame is None:
+                    m_exhausted = True
+                    continue
                 if self.freq[frame] == 0:
                     return frame
-                self.M.remove(frame)
-                self.M.insert(0, frame)
+                self.M.to_head(frame)
                 self.freq[frame] -= 1
-        raise AssertionError("more than 3r + 1 looks")
+        return last_usable(self.M + self.S, unusable)
 
     def on_evict(self, frame: int, flags: int) -> None:
         if frame in self.S and self.ghost_limit > 0:
@@ -97,8 +101,8 @@ class S3FIFO(Model):
 
     def state(self) -> dict[str, list[str] | str]:
         return {
-            "S": [self.show(frame, self.freq[frame]) for frame in self.S],
-            "M": [self.show(frame, self.freq[frame]) for frame in self.M],
+            "S": self.show_list(self.S, self.freq),
+            "M": self.show_list(self.M, self.freq),
             "G": [self.show_page(page) for page in self.G],
             "target": str(self.target),
         }

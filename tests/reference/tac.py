@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
-from reference.base import Evicted, Model
+from reference.base import Evicted, Frames, Model, PassedList, last_usable, search
 from reference.extents import Extents
 
 BANDS = 10
@@ -20,7 +20,8 @@ class TAC(Model):
         self.banded = self.params["order"] == 1
         self.extents: Extents | None = None
         self.seen: dict[int, tuple[float, int]] = {}  # frame: temperature, as of which epoch
-        self.bands: dict[int, list[int]] = {}  # level: frames, most recent first
+        self.passed = PassedList()  # frames, not by bands
+        self.bands: dict[int, Frames] = {}  # level
         self.top = 0
 
     def read(self, page: int) -> None:
@@ -53,13 +54,19 @@ class TAC(Model):
         self.seen[frame] = (self.temperature(self.page[frame]), self.epoch)
 
     def heap_choice(self, unusable: Collection[int]) -> int | None:
-        frames = [frame for frame in self.page if frame not in unusable]
-        for _ in range(int(self.params["heap_refresh"])):
-            choice = min(frames, key=lambda f: (self.aged(f), f), default=None)
-            if choice is None or self.temperature(self.page[choice]) <= self.aged(choice):
+        for _ in self.passed.look_again(unusable):
+            self.passed.pop()
+        refresh = int(self.params["heap_refresh"])
+        while frames := [frame for frame in self.page if frame not in self.passed]:
+            choice = min(frames, key=lambda f: (self.aged(f), f))
+            if choice in unusable:
+                self.passed.insert(0, choice)
+            elif refresh == 0 or self.temperature(self.page[choice]) <= self.aged(choice):
                 return choice
-            self.look(choice)
-        return min(frames, key=lambda f: (self.aged(f), f), default=None)
+            else:
+                refresh -= 1
+                self.look(choice)
+        return last_usable(self.passed, unusable)
 
     # ---- by bands ----
 
@@ -73,29 +80,32 @@ class TAC(Model):
         level = self.level(page)
         while self.top < level:
             self.top += 1
-            falls_off = self.bands.pop(self.top - BANDS, [])
-            self.bands[self.lowest] = self.bands.get(self.lowest, []) + falls_off
+            falls_off = self.bands.pop(self.top - BANDS, Frames())
+            if falls_off:
+                self.bands[self.lowest] = Frames(self.band(self.lowest) + falls_off)
         return int(max(level, self.lowest))
 
     @property
     def lowest(self) -> int:
         return self.top - BANDS + 1
 
+    def band(self, level: int) -> Frames:
+        return self.bands.setdefault(level, Frames())
+
     def band_of(self, frame: int) -> int:
         return next(level for level, frames in self.bands.items() if frame in frames)
 
     def place_in_band(self, frame: int) -> None:
-        level = self.band_for(self.page[frame])
-        self.bands.setdefault(level, []).insert(0, frame)
+        self.band(self.band_for(self.page[frame])).insert(0, frame)
 
     def band_choice(self, unusable: Collection[int]) -> int | None:
         refresh = int(self.params["heap_refresh"])
         while True:
-            usable = [frame for frame in self.in_bands() if frame not in unusable]
-            if not usable:
-                return None
-            choice = usable[0]
-            if refresh == 0 or self.level(self.page[choice]) <= self.band_of(choice):
+            bands = [self.band(level) for level in range(self.lowest, self.top + 1)]
+            choice = search(bands, unusable)
+            if choice is None or refresh == 0:
+                return choice
+            if self.level(self.page[choice]) <= self.band_of(choice):
                 return choice
             refresh -= 1
             self.bands[self.band_of(choice)].remove(choice)
@@ -132,6 +142,8 @@ class TAC(Model):
             self.bands[self.band_of(frame)].remove(frame)
         else:
             del self.seen[frame]
+            if frame in self.passed:
+                self.passed.remove(frame)
 
     # ---- what is shown ----
 
@@ -151,19 +163,29 @@ class TAC(Model):
         """By heap, so many frames and the coldest: heaps have cells, models do not."""
         if self.banded:
             return super().may_find(found, victims, unwanted)
+        cached = set(self.page) - set(self.passed)
         if unwanted:
-            return set(found) <= set(self.page) - set(unwanted)
-        coldest = min(self.page, key=lambda f: (self.aged(f), f), default=None)
+            return set(found) <= cached - set(unwanted)
+        coldest = min(cached, key=lambda f: (self.aged(f), f), default=None)
         return (
-            len(found) == len(set(found)) == min(victims, len(self.page))
-            and set(found) <= set(self.page)
+            len(found) == len(set(found)) == min(victims, len(cached))
+            and set(found) <= cached
             and (coldest is None or found[0] == coldest)
         )
 
     def state(self) -> dict[str, list[str] | str]:
-        cached = [frame for frame in self.members if frame in self.page and not self.banded]
-        lists = {"cached": [self.show(frame) for frame in cached]}
+        cached = [
+            frame
+            for frame in self.members
+            if frame in self.page and not self.banded and frame not in self.passed
+        ]
+        lists: dict[str, list[str] | str] = {
+            "cached": [self.show(frame) for frame in cached],
+            "passed": [self.show(frame) for frame in self.passed],
+        }
         for i in range(BANDS):
-            frames = [f for level, band in self.bands.items() if level % BANDS == i for f in band]
-            lists[f"b{i}"] = [self.show(frame) for frame in frames]
+            levels = [level for level in self.bands if level % BANDS == i]
+            lists[f"b{i}"] = [
+                text for level in levels for text in self.show_list(self.bands[level])
+            ]
         return lists

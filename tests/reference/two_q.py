@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Model, last_usable, promotes
+from reference.base import Frames, Model, promotes, search
 
 
 class TwoQ(Model):
@@ -12,8 +12,8 @@ class TwoQ(Model):
     ghost_lists = ("A1out",)
 
     def init(self) -> None:
-        self.A1in: list[int] = []
-        self.Am: list[int] = []
+        self.A1in = Frames()
+        self.Am = Frames()
         self.A1out: list[int] = []  # pages
 
     @property
@@ -29,16 +29,13 @@ class TwoQ(Model):
 
     def on_hit(self, frame: int, flags: int) -> None:
         if frame in self.Am:
-            self.Am.remove(frame)
-            self.Am.insert(0, frame)
+            self.Am.to_head(frame)
 
-    def eviction_order(self) -> list[list[int]]:
+    def eviction_order(self) -> list[Frames]:
         return [self.A1in, self.Am] if len(self.A1in) > self.Kin else [self.Am, self.A1in]
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        named, other = self.eviction_order()
-        frame = last_usable(named, unusable)
-        return last_usable(other, unusable) if frame is None else frame
+        return search(self.eviction_order(), unusable)
 
     def on_evict(self, frame: int, flags: int) -> None:
         if frame in self.Am:
@@ -74,8 +71,8 @@ class TwoQ(Model):
 
     def state(self) -> dict[str, list[str] | str]:
         return {
-            "A1in": [self.show(frame) for frame in self.A1in],
-            "Am": [self.show(frame) for frame in self.Am],
+            "A1in": self.show_list(self.A1in),
+            "Am": self.show_list(self.Am),
             "A1out": [self.show_page(page) for page in self.A1out],
             "Kin": str(self.Kin),
             "Kout": str(self.Kout),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import floor
 
-from reference.base import MASK, Evicted, Model, mix64, promotes
+from reference.base import MASK, Evicted, Frames, Model, last_usable, mix64, promotes
 
 ROWS = 4  # counters that a key has
 COLUMNS = 28
@@ -80,9 +80,9 @@ class WTinyLFU(Model):
 
     def init(self) -> None:
         self.sketch = Sketch()
-        self.window: list[int] = []
-        self.probation: list[int] = []
-        self.protected: list[int] = []
+        self.window = Frames()
+        self.probation = Frames()
+        self.protected = Frames()
 
     @property
     def main(self) -> int:
@@ -104,7 +104,7 @@ class WTinyLFU(Model):
     def estimate(self, frame: int) -> int:
         return self.sketch.estimate(self.page[frame])
 
-    def list_of(self, frame: int) -> list[int]:
+    def list_of(self, frame: int) -> Frames:
         for frames in (self.window, self.probation):
             if frame in frames:
                 return frames
@@ -130,29 +130,30 @@ class WTinyLFU(Model):
     def on_hit(self, frame: int, flags: int) -> None:
         self.sketch.add(self.page[frame], self.c)
         if frame in self.window:
-            self.window.remove(frame)
-            self.window.insert(0, frame)
+            self.window.to_head(frame)
             return
-        self.list_of(frame).remove(frame)
-        self.protected.insert(0, frame)
+        if frame in self.probation:
+            self.probation.remove(frame)
+            self.protected.insert(0, frame)
+        self.protected.to_head(frame)
         if len(self.protected) > self.max_protected:
             self.probation.insert(0, self.protected.pop())
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        def usable_tail(frames: list[int]) -> int | None:
-            usable = [frame for frame in frames if frame not in unusable]
-            return usable[-1] if usable else None
-
         candidate = None
+        rival = self.probation.search(unusable)
         if self.window_is_full:
-            candidate = usable_tail(self.window)
-        rival = usable_tail(self.probation)
+            candidate = self.window.search(unusable, use_hand=False)
         if candidate is not None and rival is not None:
             return rival if self.estimate(candidate) > self.estimate(rival) else candidate
-        for choice in (candidate, rival, usable_tail(self.protected), usable_tail(self.window)):
+        for choice in (candidate, rival):
             if choice is not None:
                 return choice
-        return None
+        for frames in (self.protected, self.window):
+            choice = frames.search(unusable)
+            if choice is not None:
+                return choice
+        return last_usable(self.window + self.protected + self.probation, unusable)
 
     def on_evict(self, frame: int, flags: int) -> None:
         self.on_forget(frame)
@@ -186,9 +187,9 @@ class WTinyLFU(Model):
 
     def state(self) -> dict[str, list[str] | str]:
         return {
-            "window": [self.show(frame) for frame in self.window],
-            "probation": [self.show(frame) for frame in self.probation],
-            "protected": [self.show(frame) for frame in self.protected],
+            "window": self.show_list(self.window),
+            "probation": self.show_list(self.probation),
+            "protected": self.show_list(self.protected),
             "max_window": str(self.max_window),
             "max_protected": str(self.max_protected),
             "additions": str(self.sketch.additions),

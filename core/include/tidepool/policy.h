@@ -72,8 +72,8 @@
 
 #define TP_MAX_FRAMES		(UINT32_C(1) << 31) /* in one numbering of frames */
 #define TP_MAX_PARAMS		8	/* parameters of one policy */
-#define TP_MAX_LISTS		12	/* lists of frames, the free list among them */
-#define TP_MAX_GHOST_LISTS	4	/* lists of ghosts, the free list among them */
+#define TP_MAX_LISTS		13	/* lists of frames, the free list among them */
+#define TP_MAX_GHOST_LISTS	3	/* lists of ghosts, the free list among them */
 #define TP_STATE_SIZE		640 /* bytes of a policy's own header state */
 #define TP_CHOOSER_SIZE		768 /* bytes of a policy's own chooser state */
 #define TP_MAX_EXTRA		24	/* bytes a policy may add to a frame */
@@ -93,6 +93,17 @@ typedef struct tp_list
 	uint32_t	tail;			/* least recently inserted, or TP_NONE */
 	uint32_t	count;			/* entries */
 } tp_list;
+
+/*
+ * The frames at the tail of a linked list that searches for a victim found
+ * unusable; see "searches" in list.h.
+ */
+typedef struct tp_passed
+{
+	uint32_t	last;			/* from the tail up to here; TP_NONE: none */
+	uint32_t	hand;			/* the one that is looked at again next;
+								 * TP_NONE: the one before the tail */
+} tp_passed;
 
 /* A frame's node.  It is on exactly one list of its pool, unless claimed. */
 typedef struct tp_node
@@ -147,6 +158,7 @@ typedef struct tp_header
 	tp_chooser	chooser;		/* of those who hold the lock */
 	double		params[TP_MAX_PARAMS];	/* in the order of the policy's table */
 	tp_list		lists[TP_MAX_LISTS];
+	tp_passed	passed[TP_MAX_LISTS];
 	tp_list		ghost_lists[TP_MAX_GHOST_LISTS];
 	uint64_t	state[TP_STATE_SIZE / 8];	/* the policy's own struct */
 } tp_header;
@@ -423,7 +435,9 @@ struct tp_policy
 	/*
 	 * The next choice among the resident frames for which usable is true, or
 	 * TP_NONE if there is none or the policy refuses.  Frames that are not
-	 * usable are passed over as though they were absent.  A proposal, not a
+	 * usable are passed over as though they were absent.  One that has become
+	 * usable may be passed over for a while, unless no other is usable
+	 * (core/README.md, "Searches past pinned pages").  A proposal, not a
 	 * decision: the frame stays where it is, no ghost is made, no target
 	 * moves.  Turning a hand, clearing reference marks and giving second
 	 * chances on the way are allowed: the paper charges them to looking.

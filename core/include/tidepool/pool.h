@@ -341,8 +341,9 @@ tp_expect(bool claim, const char *violation, uint32_t index,
  * debugging: "T1: 3 1 | T2: 5 | B1: 2 | B2: | p=1".  Lists from head to tail,
  * rings in the order of members, then what the policy adds; a page is its
  * block number, relation:block if the relation is not 0; a node's count and
- * mark follow where they are not 0, as in 3*2 and 3!1.  Ghosts as
- * tp_page_of_key.  Free frames are not shown.
+ * mark follow where they are not 0, as in 3*2 and 3!1.  The passed frames of
+ * a list (list.h) begin with the one that ^ follows; @ follows the one under
+ * the hand.  Ghosts as tp_page_of_key.  Free frames are not shown.
  * Returns the length needed without the final NUL, as snprintf does.
  */
 size_t		tp_describe(const tp_pool *pool, char *text, size_t size);
