@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from simulation.generated import Event, EventTrace, chunk_of, traces
 from simulation.test_replay import run
 from tidepool import TidepoolError, parse_policy, policies
-from tidepool.simulation import Options, Sampling
+from tidepool.simulation import Cell, Options, Sampling, simulate
 from tidepool.simulation.replay import Replay
 from tidepool.traces import Flag, Kind
+from tidepool.traces.generators import TpchScans
+from tidepool.traces.readahead import read_ahead
 
 
 def misses(events: list[Event], policy: str = "lru", frames: int = 2, **options: Any) -> int:
@@ -147,6 +149,22 @@ def test_to_count_looks_changes_nothing(events: list[Event]) -> None:
     for policy in ("clock", "lirs"):
         counted = run(EventTrace(events), policy, 4, per_search=True)
         assert counted.misses == misses(events, policy, 4)
+
+
+SAMPLERS = {"random", "hyperbolic", "lean_evict", "watt", "pbm", "page_temperature"}
+
+
+@pytest.mark.parametrize(
+    "policy", [p.name for p in policies() if p.handle is not None and p.name not in SAMPLERS]
+)
+def test_pinned_pages_are_not_met_again_and_again(policy: str) -> None:
+    """Eight scans that read 48 blocks ahead: up to 384 of 1,200 frames are pinned."""
+    scans = TpchScans(pages=4000, streams=8, queries=2, speed=1000.0, bitmap=True)
+    cell = Cell(parse_policy(policy), 1200)
+    (result,) = simulate([(read_ahead(scans, 48), [cell])], Options(per_search=True))
+    assert result.looks is not None
+    assert len(result.looks) > 10_000
+    assert result.looks.mean() <= 4
 
 
 # ---- queues ----
