@@ -54,7 +54,7 @@ OPTIONS :=
 PREFIX :=
 override PREFIX := $(patsubst ~/%,$(HOME)/%,$(PREFIX))
 
-postgres: $(STAMPS)/venv ## build PostgreSQL with buffer pools into build/pgsql (BUILD=debug: with assertions, BUILD=stock: without our changes; PREFIX=path, OPTIONS="-Dldap=disabled", TARBALL=path)
+postgres: $(STAMPS)/venv ## build PostgreSQL with buffer pools into build/pgsql (BUILD=debug: with assertions, BUILD=stock: without our changes, BUILD=timed: measures holds of the lock; PREFIX=path, OPTIONS="-Dldap=disabled", TARBALL=path)
 	scripts/system-packages postgres $(OPTIONS)
 	postgres/build $(BUILD) $(OPTIONS) $(if $(PREFIX),-Dprefix='$(PREFIX)') $(TARBALL)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,13 @@ from tidepool.traces.generators import DynZipfRo, RedsetLike, TpchScans
 from tidepool.traces.model import Trace
 
 OUT = Path(__file__).resolve().parent / "out"
+
+
+def count(text: str) -> int:
+    """Read a positive number of an option; argparse reports anything else."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return int(text)
 
 
 def report(

@@ -44,7 +44,7 @@ from typing import NamedTuple
 
 import lock_holds
 import numpy as np
-from common import report
+from common import count, report
 from dots import Panel, clients_text, draw
 from live import STOCK, copied, counters, huge_pages, programs, read_all, scratch, serving, told
 from pgbench import (
@@ -325,12 +325,6 @@ def picture(results: Sequence[Result], clients: Sequence[int]) -> None:
         Panel("waits for the lock, 1,000 misses", values(waits), WAITS, "symlog"),
     ]
     draw("miss_path", names, panels)
-
-
-def count(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return int(text)
 
 
 def arguments() -> argparse.Namespace:

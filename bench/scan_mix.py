@@ -48,7 +48,7 @@ from random import Random
 from statistics import mean, median
 from typing import NamedTuple
 
-from common import OUT, report
+from common import OUT, count, report
 from live import (
     STOCK,
     Counters,
@@ -382,12 +382,6 @@ def draw(
     axis.set_xscale("log", base=2)
     axis.set_xticks(streams, [str(several) for several in streams])
     axis.xaxis.set_minor_formatter(NullFormatter())
-
-
-def count(text: str) -> int:
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return int(text)
 
 
 def arguments() -> argparse.Namespace:
