@@ -11,9 +11,11 @@
 typedef struct candidate
 {
 	uint32_t	frame;
+	uint32_t	generation;		/* of the page that was looked at */
 	double		wait;			/* microseconds until the next reference */
 	uint64_t	last;			/* when the last one was */
-	bool		stale;			/* wait is as of an earlier time */
+	bool		stale;			/* all this is as of an earlier time */
+	bool		usable;			/* has been looked at: may be taken */
 } candidate;
 
 /* lru: of equal ones that which was used least recently is further. */
@@ -25,13 +27,13 @@ is_further(const candidate *a, const candidate *b, bool lru)
 	return lru && a->last < b->last;
 }
 
-static inline bool
-is_among(const candidate *list, uint32_t n, uint32_t frame)
+static inline uint32_t
+drop_candidate(candidate *list, uint32_t n, uint32_t place)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (list[i].frame == frame)
-			return true;
-	return false;
+	n--;
+	for (uint32_t i = place; i < n; i++)
+		list[i] = list[i + 1];
+	return n;
 }
 
 /*

@@ -114,6 +114,12 @@ hyperbolic_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 static uint32_t
+hyperbolic_expect_choice(const tp_pool *pool, uint32_t *frames)
+{
+	return sample_expect(pool, (uint32_t) pool->header->params[PARAM_SAMPLE], frames);
+}
+
+static uint32_t
 hyperbolic_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 				  void *arg, const tp_access *access)
 {
@@ -255,6 +261,7 @@ const tp_policy tp_policy_hyperbolic = {
 	.fields = hyperbolic_fields,
 	.lists = {"~frames"},
 	.hit = hyperbolic_hit,
+	.expect_choice = hyperbolic_expect_choice,
 	.victim = hyperbolic_victim,
 	.evict = hyperbolic_evict,
 	.admit = hyperbolic_admit,

@@ -72,6 +72,12 @@ temperature_of(const tp_pool *pool, tp_page page)
 }
 
 static uint32_t
+page_temperature_expect_choice(const tp_pool *pool, uint32_t *frames)
+{
+	return sample_expect(pool, (uint32_t) pool->header->params[PARAM_SAMPLE], frames);
+}
+
+static uint32_t
 page_temperature_victim(const tp_pool *pool, tp_page incoming,
 						tp_usable usable, void *arg, const tp_access *access)
 {
@@ -199,6 +205,7 @@ const tp_policy tp_policy_page_temperature = {
 	.flags = TP_HIT_NOTHING | TP_READS_EXTENTS | TP_RANDOMIZED,
 	.params = page_temperature_params,
 	.lists = {"~cached"},
+	.expect_choice = page_temperature_expect_choice,
 	.victim = page_temperature_victim,
 	.evict = page_temperature_evict,
 	.admit = page_temperature_admit,

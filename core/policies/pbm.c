@@ -17,14 +17,16 @@
  *	2. `remember`: the furthest of the frames that were looked at in vain are
  *	   candidates again at the next eviction.  8 of them miss 4 to 6 % less
  *	   than none on such mixes, about as much as 26 samples instead of 10.  They
- *	   are estimated anew only when they are first in line, since a page that
- *	   no scan came near stays where it was.  remember=0 is the paper.
+ *	   are looked at and estimated anew only when they are first in line, since
+ *	   a page that no scan came near stays where it was.  remember=0 is the paper.
  *	3. A pool no larger than the sample is looked at whole (sample.h), and a
  *	   sample is SAMPLE_MAX (256) frames at most.
  *	4. Of a bulk, a page that was referenced since it was sampled is spared.
- *
  *	5. The list of candidates, and the chain's ends, are each process's own:
  *	   so nothing has to be locked for a choice.
+ *	6. Whether a page is pinned is asked of the furthest alone, not of the whole
+ *	   sample: to know costs a cache miss each, and few are.
+ *	7. References at the same time count as one (pbm_page.h).
  *
  * DEFINITION.
  *	  Ring "frames": all resident pages.  State: now.  Of a chooser: now;
@@ -46,16 +48,20 @@
  *	  victim: now = the reference's.
  *	    (1) While next < due: if that entry's frame has its generation, no
  *	      reference after sampled_at, and is usable, propose it; else next + 1.
- *	    (2) Candidates: those entries from index `victims` on whose generation
- *	      is right and which are usable, as far as when their references were
- *	      expected; then, each once and estimated now, what the parameter
- *	      neighbours names (pbm_chain.h), and sample_frames (sample.h) of
- *	      samples * victims frames, at most 256.  One by one they are put into
- *	      the list of the victims + remember furthest, behind those that are
- *	      as far.  While one of the first `victims` there is not estimated
- *	      now, the first such one is, and put in again.  due = as many as
- *	      there are, at most victims; next = 1; sampled_at = now.  Propose the
- *	      first.
+ *	    (2) Candidates: the entries from index `victims` on, with the last and
+ *	      the time of their next reference as they were when it was estimated;
+ *	      then, each once and estimated now, what the parameter neighbours
+ *	      names (pbm_chain.h), and sample_frames (sample.h) of samples *
+ *	      victims frames, at most 256, usable or not.  One by one they are put
+ *	      into the list of the victims + remember furthest, behind those that
+ *	      are as far; if there is room or it is further than the last, in
+ *	      place of an entry of that frame with another generation.
+ *	    (3) While one of the first `victims` of the list has not been verified,
+ *	      the first such one is taken out; unless its frame has another
+ *	      generation or is unusable, it is put in again, an old entry estimated
+ *	      now.  If none is left: sample_frames of `samples` usable frames go
+ *	      into the list.  due = as many as there are, at most victims; next =
+ *	      1; sampled_at = now.  Propose the first.
  *	  admit: now = the reference's; pbm_page_begin; onto the ring; into the
  *	    chain of the registered scan, if it was made through one.
  *	  evict: note what is beside it in its chain.  evict, forget: off the
@@ -68,7 +74,8 @@
  *	    bands.
  *
  * Costs: an estimate looks at all scans of the page's relation (a few
- * nanoseconds each), and an eviction makes samples + remember of them.
+ * nanoseconds each), and an eviction makes samples of them and a few more;
+ * each looks at memory of its own that is in no cache.
  * Benefits: knows of pages that were never used before; scans share what one
  * of them reads; hits take no lock.
  * Memory: 24 bytes per frame beside the node; no ghosts.
@@ -119,6 +126,14 @@ typedef struct pbm_state
 								 * one in the last millisecond; for coldest */
 } pbm_state;
 
+typedef struct pbm_listed
+{
+	pbm_entry	entry;
+	double		expected;		/* when the page will be referenced, as it was
+								 * estimated last */
+	uint64_t	last;			/* the page's, then */
+} pbm_listed;
+
 typedef struct pbm_choice
 {
 	uint64_t	now;			/* of the last choice */
@@ -126,9 +141,7 @@ typedef struct pbm_choice
 	uint32_t	listed;
 	uint32_t	due;			/* the first of them, to be evicted next */
 	uint32_t	next;			/* entry to be proposed next */
-	pbm_entry	list[LISTED];	/* furthest first */
-	double		expected[LISTED];	/* when their pages will be referenced, as
-									 * it was estimated last */
+	pbm_listed	list[LISTED];	/* furthest first */
 	pbm_chain	chain;			/* of the frames in the order of loading */
 } pbm_choice;
 
@@ -228,7 +241,7 @@ next_due(const tp_pool *pool, tp_usable usable, void *arg)
 
 	for (; state->next < state->due; state->next++)
 	{
-		const pbm_entry *entry = &state->list[state->next];
+		const pbm_entry *entry = &state->list[state->next].entry;
 
 		if (may_be_taken(pool, entry, usable, arg) &&
 			pbm_load(&page_of(pool, entry->frame)->last) <= state->sampled_at)
@@ -237,80 +250,125 @@ next_due(const tp_pool *pool, tp_usable usable, void *arg)
 	return TP_NONE;
 }
 
-static candidate
-candidate_of(const tp_pool *pool, uint32_t frame, double wait, bool stale)
-{
-	candidate	c;
-
-	c.frame = frame;
-	c.wait = wait;
-	c.last = pbm_load(&page_of(pool, frame)->last);
-	c.stale = stale;
-	return c;
-}
-
-/* What is remembered, as it was estimated.  Returns how many there are. */
+/*
+ * What is remembered, as it was estimated: nothing of its pages is looked at.
+ * Returns how many there are.
+ */
 static uint32_t
-consider_remembered(const tp_pool *pool, tp_usable usable, void *arg,
-					candidate *furthest, const selection *want)
+consider_remembered(const tp_pool *pool, candidate *furthest,
+					const selection *want)
 {
 	const pbm_choice *state = tp_choice(pool, pbm_choice);
 	double		now = (double) state->now;
 	uint32_t	n = 0;
 
 	for (uint32_t i = want->victims; i < state->listed; i++)
-		if (may_be_taken(pool, &state->list[i], usable, arg))
-		{
-			double		wait = state->expected[i] - now;
-			candidate	c = candidate_of(pool, state->list[i].frame,
-										 wait > 0 ? wait : 0, true);
+	{
+		const pbm_listed *listed = &state->list[i];
+		double		wait = listed->expected - now;
+		candidate	c;
 
-			n = keep_furthest(furthest, n, want->keep, &c, want->lru);
-		}
+		c.frame = listed->entry.frame;
+		c.generation = listed->entry.generation;
+		c.wait = wait > 0 ? wait : 0;
+		c.last = listed->last;
+		c.stale = true;
+		c.usable = false;
+		n = keep_furthest(furthest, n, want->keep, &c, want->lru);
+	}
 	return n;
 }
 
-/* The frames to be looked at now; returns how many. */
+/*
+ * One of the frames looked at now.  Most are not far enough, and of those
+ * nothing is touched but their extra bytes.  Returns how many candidates there
+ * are.
+ */
 static uint32_t
-new_frames(const tp_pool *pool, tp_usable usable, void *arg, uint32_t *frames)
+consider(const tp_pool *pool, uint32_t frame, candidate *furthest, uint32_t n,
+		 const selection *want)
+{
+	bool		full = n == want->keep;
+	candidate	c;
+
+	c.frame = frame;
+	c.wait = estimate(pool, frame, full ? furthest[n - 1].wait : 0,
+					  tp_choice(pool, pbm_choice)->now);
+	c.last = pbm_load(&page_of(pool, frame)->last);
+	if (full && !is_further(&c, &furthest[n - 1], want->lru))
+		return n;
+	c.generation = tp_generation(pool, frame);
+	c.stale = c.usable = false;
+	for (uint32_t i = 0; i < n; i++)
+		if (furthest[i].frame == frame)
+		{
+			if (furthest[i].generation == c.generation)
+				return n;
+			n = drop_candidate(furthest, n, i); /* another page was there */
+			break;
+		}
+	return keep_furthest(furthest, n, want->keep, &c, want->lru);
+}
+
+static uint32_t
+sample_size(const tp_pool *pool)
+{
+	uint32_t	want = param(pool, PARAM_SAMPLES) * param(pool, PARAM_VICTIMS);
+
+	return want < SAMPLE_MAX ? want : SAMPLE_MAX;
+}
+
+/*
+ * The frames to be looked at now, usable or not: few are not, and to know costs
+ * as much as an estimate.  Returns how many.
+ */
+static uint32_t
+new_frames(const tp_pool *pool, uint32_t *frames)
 {
 	const pbm_choice *state = tp_choice(pool, pbm_choice);
-	uint32_t	want = param(pool, PARAM_SAMPLES) * param(pool, PARAM_VICTIMS);
 	uint32_t	n = 0;
 
 	for (int i = 0; i < 2 && param(pool, PARAM_NEIGHBOURS); i++)
-		if (may_be_taken(pool, &state->chain.beside[i], usable, arg))
+		if (may_be_taken(pool, &state->chain.beside[i], NULL, NULL))
 			frames[n++] = state->chain.beside[i].frame;
-	n += sample_frames(pool, want < SAMPLE_MAX ? want : SAMPLE_MAX, usable, arg,
-					   frames + n);
-	for (uint32_t i = 0; i < n; i++)
-		__builtin_prefetch(&pool->nodes[frames[i]]);
-	return n;
+	return n + sample_frames(pool, sample_size(pool), NULL, NULL, frames + n);
 }
 
-/* Estimate anew what is stale among the victims, until nothing is. */
-static void
-refresh_victims(const tp_pool *pool, candidate *furthest, uint32_t n,
-				const selection *want)
+/*
+ * Look whether the victims may be taken, and drop those that may not; estimate
+ * anew what is stale among them.  Returns how many candidates are left.
+ */
+static uint32_t
+verify_victims(const tp_pool *pool, tp_usable usable, void *arg,
+			   candidate *furthest, uint32_t n, const selection *want)
 {
 	uint64_t	now = tp_choice(pool, pbm_choice)->now;
 
 	for (uint32_t i = 0; i < n && i < want->victims;)
 	{
 		candidate	c = furthest[i];
+		pbm_entry	entry = {c.frame, c.generation};
 
-		if (!c.stale)
+		if (c.usable)
 		{
 			i++;
 			continue;
 		}
-		c.wait = estimate(pool, c.frame, 0, now);
-		c.stale = false;
-		for (uint32_t j = i; j + 1 < n; j++)
-			furthest[j] = furthest[j + 1];
-		keep_furthest(furthest, n - 1, n, &c, want->lru);
+		n = drop_candidate(furthest, n, i);
+		if (may_be_taken(pool, &entry, usable, arg))
+		{
+			if (c.stale)
+			{
+				c.wait = estimate(pool, c.frame, 0, now);
+				c.last = pbm_load(&page_of(pool, c.frame)->last);
+				c.stale = false;
+			}
+			c.usable = true;
+			n = keep_furthest(furthest, n, want->keep, &c, want->lru);
+		}
 		i = 0;
 	}
+	return n;
 }
 
 /* Make the list: the furthest of what is remembered and what is new. */
@@ -327,28 +385,43 @@ make_list(const tp_pool *pool, tp_usable usable, void *arg)
 	want.victims = param(pool, PARAM_VICTIMS);
 	want.keep = want.victims + param(pool, PARAM_REMEMBER);
 	want.lru = param(pool, PARAM_LRU_FALLBACK) != 0;
-	looked_at = new_frames(pool, usable, arg, frames);
-	n = consider_remembered(pool, usable, arg, furthest, &want);
+	looked_at = new_frames(pool, frames);
+	n = consider_remembered(pool, furthest, &want);
 	for (uint32_t i = 0; i < looked_at; i++)
-		if (!is_among(furthest, n, frames[i]))
-		{
-			double		from = n < want.keep ? 0 : furthest[n - 1].wait;
-			double		wait = estimate(pool, frames[i], from, state->now);
-			candidate	c = candidate_of(pool, frames[i], wait, false);
-
-			n = keep_furthest(furthest, n, want.keep, &c, want.lru);
-		}
-	refresh_victims(pool, furthest, n, &want);
+		n = consider(pool, frames[i], furthest, n, &want);
+	n = verify_victims(pool, usable, arg, furthest, n, &want);
+	if (n == 0)
+	{
+		/* all of them are in use */
+		looked_at = sample_frames(pool, param(pool, PARAM_SAMPLES), usable, arg,
+								  frames);
+		for (uint32_t i = 0; i < looked_at; i++)
+			n = consider(pool, frames[i], furthest, n, &want);
+	}
 	for (uint32_t i = 0; i < n; i++)
 	{
-		state->list[i].frame = furthest[i].frame;
-		state->list[i].generation = tp_generation(pool, furthest[i].frame);
-		state->expected[i] = (double) state->now + furthest[i].wait;
+		state->list[i].entry.frame = furthest[i].frame;
+		state->list[i].entry.generation = furthest[i].generation;
+		state->list[i].expected = (double) state->now + furthest[i].wait;
+		state->list[i].last = furthest[i].last;
 	}
 	state->listed = n;
 	state->due = n < want.victims ? n : want.victims;
 	state->next = 1;
 	state->sampled_at = state->now;
+}
+
+/* Whether a frame is usable is asked last, and of those in front alone. */
+static uint32_t
+pbm_expect_choice(const tp_pool *pool, uint32_t *frames)
+{
+	const pbm_choice *state = tp_choice(pool, pbm_choice);
+
+	(void) sample_expect(pool, sample_size(pool), frames);
+	if (state->due >= state->listed)
+		return 0;
+	frames[0] = state->list[state->due].entry.frame;
+	return 1;
 }
 
 static uint32_t
@@ -365,7 +438,7 @@ pbm_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 	if (due != TP_NONE)
 		return due;
 	make_list(pool, usable, arg);
-	return state->listed > 0 ? state->list[0].frame : TP_NONE;
+	return state->listed > 0 ? state->list[0].entry.frame : TP_NONE;
 }
 
 static void
@@ -451,8 +524,9 @@ pbm_check(const tp_pool *pool, tp_report report, void *arg)
 					 "more frames due than listed", state->due, report, arg);
 	for (uint32_t i = 0; i < state->listed; i++)
 		for (uint32_t j = 0; j < i; j++)
-			bad += tp_expect(state->list[i].frame != state->list[j].frame,
-							 "frame listed twice", state->list[i].frame,
+			bad += tp_expect(state->list[i].entry.frame !=
+							 state->list[j].entry.frame, "frame listed twice",
+							 state->list[i].entry.frame,
 							 report, arg);
 	for (uint32_t i = 0; i < pool->header->frames; i++)
 	{
@@ -545,6 +619,7 @@ const tp_policy tp_policy_pbm = {
 	.lists = {"~frames"},
 	.init_chooser = pbm_init_chooser,
 	.hit = pbm_hit,
+	.expect_choice = pbm_expect_choice,
 	.victim = pbm_victim,
 	.evict = pbm_evict,
 	.restore = pbm_restore,

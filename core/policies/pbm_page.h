@@ -90,13 +90,21 @@ pbm_page_age(const pbm_page *page, uint64_t now)
 		(double) pbm_page_idle(page, now);
 }
 
-/* The page was referenced. */
+/*
+ * The page was referenced.  Two references at the same time count as one: so
+ * the pages that all processes reference all the time are seldom written to,
+ * where time is coarse.
+ */
 static inline void
 pbm_page_reference(pbm_page *page, const tp_access *access, bool unforeseen)
 {
-	float		gap = (float) pbm_page_age(page, access->now);
-	float		interval = pbm_load_float(&page->interval);
+	float		gap;
+	float		interval;
 
+	if (pbm_load(&page->last) == access->now)
+		return;
+	gap = (float) pbm_page_age(page, access->now);
+	interval = pbm_load_float(&page->interval);
 	pbm_store(&page->last, access->now);
 	if (!unforeseen)
 	{

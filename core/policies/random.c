@@ -28,8 +28,7 @@
  * Benefits: a hit costs nothing at all; no pattern is its worst case.
  * Memory: nothing beside the node; no ghosts.
  */
-#include "tidepool/pool.h"
-#include "tidepool/random.h"
+#include "sample.h"
 
 #define DRAWS 16				/* before the members are searched in order */
 
@@ -42,6 +41,12 @@ static bool
 eligible(const tp_pool *pool, uint32_t frame, tp_usable usable, void *arg)
 {
 	return tp_is_resident(pool, frame) && (usable == NULL || usable(arg, frame));
+}
+
+static uint32_t
+random_expect_choice(const tp_pool *pool, uint32_t *frames)
+{
+	return sample_expect(pool, 1, frames);
 }
 
 static uint32_t
@@ -118,6 +123,7 @@ const tp_policy tp_policy_random = {
 	.flags = TP_HIT_NOTHING | TP_CHOICE_LOCK_FREE | TP_UPCOMING_LOCK_FREE |
 		TP_RANDOMIZED,
 	.lists = {"~frames"},
+	.expect_choice = random_expect_choice,
 	.victim = random_victim,
 	.evict = random_evict,
 	.admit = random_admit,

@@ -164,6 +164,12 @@ watt_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 static uint32_t
+watt_expect_choice(const tp_pool *pool, uint32_t *frames)
+{
+	return sample_expect(pool, (uint32_t) pool->header->params[PARAM_SAMPLE], frames);
+}
+
+static uint32_t
 watt_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 			const tp_access *access)
 {
@@ -402,6 +408,7 @@ const tp_policy tp_policy_watt = {
 	.ghosts = watt_ghosts,
 	.leave = watt_leave,
 	.hit = watt_hit,
+	.expect_choice = watt_expect_choice,
 	.victim = watt_victim,
 	.evict = watt_evict,
 	.admit = watt_admit,

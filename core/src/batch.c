@@ -14,6 +14,14 @@ prefetch_node(const tp_pool *pool, const uint32_t *link)
 		__builtin_prefetch(&pool->nodes[frame], 1);
 }
 
+/* A page that comes in may have a ghost. */
+static bool
+finds_ghosts(const tp_pool *pool, const tp_batch_entry *entry)
+{
+	return pool->ghosts_per_frame > 0 &&
+		(entry->flags & TP_BATCH_ADMISSION) != 0;
+}
+
 /*
  * In two steps, the second of which reads what the first has loaded: so the
  * waits of all entries for it overlap.  A list's neighbours are an instance.
@@ -24,8 +32,6 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 	const tp_policy *policy = pool->policy;
 	uint64_t	keys[TP_BATCH_MAX];
 
-	__builtin_prefetch(pool->header->state, 1);
-	__builtin_prefetch(pool->header->lists, 1);
 	for (uint32_t i = 0; i < batch->count; i++)
 	{
 		const tp_batch_entry *entry = &batch->entries[i];
@@ -33,10 +39,11 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 		if (policy->prefetch == NULL)
 			tp_prefetch(pool, entry->frame);
 		else
-		{
 			__builtin_prefetch(&pool->nodes[entry->frame], 1);
+		if (policy->prefetch != NULL || finds_ghosts(pool, entry))
 			keys[i] = tp_page_key(tp_page_make(entry->relation, entry->block));
-		}
+		if (finds_ghosts(pool, entry))
+			tp_ghost_prefetch_chain(pool, keys[i]);
 	}
 	if (policy->prefetch != NULL)
 		policy->prefetch(pool, keys, batch->count, 0);
@@ -46,6 +53,8 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 
 		prefetch_node(pool, &node->prev);
 		prefetch_node(pool, &node->next);
+		if (finds_ghosts(pool, &batch->entries[i]))
+			tp_ghost_prefetch_first(pool, keys[i]);
 	}
 	if (policy->prefetch != NULL)
 		policy->prefetch(pool, keys, batch->count, 1);

@@ -40,9 +40,11 @@ class History:
 @dataclass
 class Candidate:
     frame: int
+    version: int
     wait: float
     last: int
     stale: bool
+    verified: bool = False
 
 
 class Chain:
@@ -83,7 +85,8 @@ class PBM(Model):
         self.sweep = Sweep(int(self.params["samples"] + self.params["remember"]), 28, self.band)
         self.chain = Chain()
         self.neighbours: list[tuple[int, int]] = []  # of the last victim, as in list
-        self.expected: dict[int, float] = {}  # of the frames in list
+        self.expected: dict[int, float] = {}  # of the frames in list, when estimated
+        self.last: dict[int, int] = {}  # likewise, their pages' last
         self.history: dict[int, History] = {}
         self.version: dict[int, int] = {}  # of a frame: how often its page changed
         self.list: list[tuple[int, int]] = []  # frames, and their versions
@@ -118,12 +121,32 @@ class PBM(Model):
             waits.append(max(history.interval, history.age(now)))
         return min(waits)
 
+    def candidate(self, frame: int) -> Candidate:
+        wait, last = self.estimate(frame, self.now), self.history[frame].last
+        return Candidate(frame, self.version[frame], wait, last, stale=False)
+
+    def further(self, a: Candidate, b: Candidate) -> bool:
+        earlier = bool(self.value("lru_fallback")) and a.last < b.last
+        return a.wait > b.wait or (a.wait == b.wait and earlier)
+
+    def consider(self, ranked: list[Candidate], frame: int) -> None:
+        new = self.candidate(frame)
+        most = self.value("victims") + self.value("remember")
+        if len(ranked) == most and not self.further(new, ranked[-1]):
+            return
+        for old in ranked:
+            if old.frame == frame:
+                if old.version == self.version[frame]:
+                    return
+                ranked.remove(old)
+                break
+        self.put(ranked, new)
+
     def put(self, ranked: list[Candidate], new: Candidate) -> None:
         """Behind the last that is as far or further; at most so many remain."""
         place = 0
         for i, old in enumerate(ranked):
-            later = self.value("lru_fallback") and old.last > new.last
-            if old.wait > new.wait or (old.wait == new.wait and not later):
+            if not self.further(new, old):
                 place = i + 1
         ranked.insert(place, new)
         del ranked[self.value("victims") + self.value("remember") :]
@@ -132,6 +155,8 @@ class PBM(Model):
 
     def on_hit(self, frame: int, flags: int) -> None:
         history = self.history[frame]
+        if history.last == self.now:
+            return
         gap = single(history.age(self.now))
         history.last = self.now
         if not self.is_unforeseen():
@@ -158,22 +183,26 @@ class PBM(Model):
             self.next += 1
         victims = self.value("victims")
         ranked: list[Candidate] = []
-        for frame, _ in filter(fits, self.list[victims:]):
+        for frame, version in self.list[victims:]:
             wait = max(0.0, self.expected[frame] - self.now)
-            self.put(ranked, Candidate(frame, wait, self.history[frame].last, stale=True))
-        beside = [frame for frame, _ in filter(fits, self.neighbours)]
+            self.put(ranked, Candidate(frame, version, wait, self.last[frame], stale=True))
+        beside = [frame for frame, version in self.neighbours if self.version[frame] == version]
         want = min(MOST, victims * self.value("samples"))
-        for frame in beside * self.value("neighbours") + sample_frames(self, want, unusable):
-            if frame not in [old.frame for old in ranked]:
-                wait = self.estimate(frame, self.now)
-                self.put(ranked, Candidate(frame, wait, self.history[frame].last, stale=False))
-        while stale := [old for old in ranked[:victims] if old.stale]:
-            again = stale[0]
+        for frame in beside * self.value("neighbours") + sample_frames(self, want, ()):
+            self.consider(ranked, frame)
+        while unverified := [old for old in ranked[:victims] if not old.verified]:
+            again = unverified[0]
             ranked.remove(again)
-            again.wait, again.stale = self.estimate(again.frame, self.now), False
-            self.put(ranked, again)
-        self.list = [(old.frame, self.version[old.frame]) for old in ranked]
+            if fits((again.frame, again.version)):
+                again = self.candidate(again.frame) if again.stale else again
+                again.verified = True
+                self.put(ranked, again)
+        if not ranked:
+            for frame in sample_frames(self, self.value("samples"), unusable):
+                self.consider(ranked, frame)
+        self.list = [(old.frame, old.version) for old in ranked]
         self.expected = {old.frame: self.now + old.wait for old in ranked}
+        self.last = {old.frame: old.last for old in ranked}
         self.due = min(victims, len(ranked))
         self.next = 1
         self.sampled_at = self.now

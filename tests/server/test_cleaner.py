@@ -12,6 +12,7 @@ from tidepool.server import Instance
 
 ROWS = 10_000
 PER_PAGE = 8
+READ = f"\\set id random(1, {ROWS})\nSELECT n FROM t WHERE id = :id;\n"
 UPDATE = f"\\set id random(1, {ROWS})\nUPDATE t SET n = n + 1 WHERE id = :id;\n"
 # updates a second; so few that the pool lasts for seconds, however late a round may be
 RATE = 150
@@ -44,11 +45,11 @@ def stat(server: Instance, *columns: str) -> list[int]:
     return [int(value) for value in row.split("|")]
 
 
-def update(server: Instance, *how_much: str) -> None:
-    script = server.directory / "update.sql"
-    script.write_text(UPDATE)
-    bench = server.run(server.bin / "pgbench", "-n", "-c", "2", *how_much, "-f", script)
-    assert bench.returncode == 0, bench.stdout
+def bench(server: Instance, text: str, *how_much: str) -> None:
+    script = server.directory / "script.sql"
+    script.write_text(text)
+    run = server.run(server.bin / "pgbench", "-n", "-c", "2", *how_much, "-f", script)
+    assert run.returncode == 0, run.stdout
 
 
 def dirty_share(server: Instance, lru_maxpages: int) -> float:
@@ -56,7 +57,7 @@ def dirty_share(server: Instance, lru_maxpages: int) -> float:
     server.query(f"ALTER SYSTEM SET bgwriter_lru_maxpages = {lru_maxpages}")
     server.query("SELECT pg_reload_conf()")
     before = stat(server, "evictions", "dirty_evictions")
-    update(server, "-R", str(RATE), "-T", str(SECONDS))
+    bench(server, UPDATE, "-R", str(RATE), "-T", str(SECONDS))
     after = stat(server, "evictions", "dirty_evictions")
     evictions, dirty = (late - early for early, late in zip(before, after, strict=True))
     assert evictions > RATE * SECONDS / 4
@@ -77,7 +78,7 @@ def test_evictions_meet_clean_pages(make: Make, algorithm: str, delay: str) -> N
         checkpoint_timeout="1h",
     )
     fill(server)
-    update(server, "-t", "700")  # what the pool has is dirty now
+    bench(server, UPDATE, "-t", "700")  # what the pool has is dirty now
     alone = dirty_share(server, 0)
     cleaned = stat(server, "cleaned")[0]
     helped = dirty_share(server, 1000)
@@ -88,6 +89,23 @@ def test_evictions_meet_clean_pages(make: Make, algorithm: str, delay: str) -> N
     longest = stat(server, "cleaner_longest_hold")[0]
     assert longest == 0 if without_lock else 0 < longest <= LOOKS_PER_HOLD
     assert server.query("SELECT * FROM pg_bufferpool_check()") == ""
+
+
+@pytest.mark.parametrize("algorithm", ["lru", "pbm"])
+def test_where_nobody_writes_it_looks_at_little(make: Make, algorithm: str) -> None:
+    server = make(algorithm, shared_buffers="4MB", bgwriter_delay="200ms")
+    fill(server)
+    server.query("CHECKPOINT")
+    bench(server, READ, "-t", "2000")  # it learns so
+    before = stat(server, "evictions", "cleaner_looks", "cleaner_rounds", "dirty_evictions")
+    bench(server, READ, "-t", "20000")
+    after = stat(server, "evictions", "cleaner_looks", "cleaner_rounds", "dirty_evictions")
+    evictions, looks, rounds, dirty = (
+        late - early for early, late in zip(before, after, strict=True)
+    )
+    assert dirty == 0
+    # each round looks for some victims all the same
+    assert looks < evictions / 4 + rounds * 32 * LOOKS_PER_VICTIM
 
 
 @pytest.mark.parametrize("algorithm", ["lru", "pbm"])

@@ -15,6 +15,7 @@
 #define TIDEPOOL_GHOST_H
 
 #include "tidepool/hash.h"
+#include "tidepool/prefetch.h"
 
 static inline tp_list *
 tp_ghost_list_of(const tp_pool *pool, unsigned list)
@@ -43,6 +44,27 @@ tp_ghost_of_node(const tp_pool *pool, uint32_t frame)
 	const tp_node *node = &pool->nodes[frame];
 
 	return tp_ghost_find(pool, tp_page_key(tp_page_make(node->relation, node->block)));
+}
+
+/*
+ * Load into the cache what tp_ghost_find will touch: call both steps for many
+ * keys, first the one, then the other.  Need no lock.  The pool has ghosts and
+ * frames.
+ */
+TP_PREFETCHES static inline void
+tp_ghost_prefetch_chain(const tp_pool *pool, uint64_t key)
+{
+	__builtin_prefetch(tp_hash_chain_of(pool, key));
+}
+
+TP_PREFETCHES static inline void
+tp_ghost_prefetch_first(const tp_pool *pool, uint64_t key)
+{
+	uint32_t	slot = __atomic_load_n(tp_hash_chain_of(pool, key),
+									   __ATOMIC_RELAXED);
+
+	if (slot != TP_NONE)
+		__builtin_prefetch(&pool->ghosts[slot]);
 }
 
 /* Are all ghost slots in use? */

@@ -73,9 +73,10 @@
 #define TP_MAX_FRAMES		(UINT32_C(1) << 31) /* in one numbering of frames */
 #define TP_MAX_PARAMS		8	/* parameters of one policy */
 #define TP_MAX_LISTS		13	/* lists of frames, the free list among them */
+#define TP_MAX_EXPECTED		24	/* frames that expect_choice tells */
 #define TP_MAX_GHOST_LISTS	3	/* lists of ghosts, the free list among them */
 #define TP_STATE_SIZE		640 /* bytes of a policy's own header state */
-#define TP_CHOOSER_SIZE		768 /* bytes of a policy's own chooser state */
+#define TP_CHOOSER_SIZE		1024	/* bytes of a policy's own chooser state */
 #define TP_MAX_EXTRA		24	/* bytes a policy may add to a frame */
 #define TP_MAX_FRAME_BYTES	64	/* of all that a frame has but its ghosts */
 
@@ -431,6 +432,16 @@ struct tp_policy
 	 */
 	void		(*prefetch) (const tp_pool *pool, const uint64_t *keys,
 							 uint32_t count, int step);
+
+	/*
+	 * victim will be called soon: load into the cache what it will touch
+	 * without looking whether frames are usable, and tell in which frames it
+	 * will look for that, TP_MAX_EXPECTED at most.  Returns their number.
+	 * Called without the lock: changes nothing, and what it reads may be
+	 * changing, so this is a guess.  NULL: those are the tails of the linked
+	 * lists, and the ghost lists' tails.
+	 */
+	uint32_t	(*expect_choice) (const tp_pool *pool, uint32_t *frames);
 
 	/*
 	 * The next choice among the resident frames for which usable is true, or

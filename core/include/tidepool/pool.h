@@ -270,6 +270,14 @@ tp_admit(const tp_pool *pool, uint32_t frame, tp_page page,
 }
 
 /*
+ * tp_victim will be called soon: load into the cache what it will touch, and
+ * tell in which frames it is likely to look whether they are usable.  Needs no
+ * lock; a guess.  Fills frames, which has room for TP_MAX_EXPECTED; returns how
+ * many there are.
+ */
+uint32_t	tp_expect_choice(const tp_pool *pool, uint32_t *frames);
+
+/*
  * Walk the resident frames, next victim first; see tp_policy.coldest.
  * TP_NONE: the walk is over, or it pauses and cursor->over is false.
  */

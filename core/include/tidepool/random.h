@@ -8,13 +8,15 @@
 
 #include "tidepool/policy.h"
 
+#define TP_RANDOM_STEP UINT64_C(0x9e3779b97f4a7c15)
+
 /* 64 random bits. */
 static inline uint64_t
 tp_random(const tp_pool *pool)
 {
 	uint64_t   *state = &pool->chooser->random_state;
 
-	*state += UINT64_C(0x9e3779b97f4a7c15);
+	*state += TP_RANDOM_STEP;
 	return tp_mix64(*state);
 }
 
@@ -29,11 +31,26 @@ tp_random_below(const tp_pool *pool, uint32_t n)
 	return (uint32_t) (((tp_random(pool) >> 32) * n) >> 32);
 }
 
+/* The member that these random bits choose. */
+static inline uint32_t
+tp_member_by(const tp_pool *pool, uint64_t bits)
+{
+	return pool->members[((bits >> 32) * pool->header->frames) >> 32];
+}
+
 /* A random frame of the pool, free or resident.  The pool has frames. */
 static inline uint32_t
 tp_random_member(const tp_pool *pool)
 {
-	return pool->members[tp_random_below(pool, pool->header->frames)];
+	return tp_member_by(pool, tp_random(pool));
+}
+
+/* What tp_random_member will return after so many other numbers. */
+static inline uint32_t
+tp_foreseen_member(const tp_pool *pool, uint32_t others)
+{
+	return tp_member_by(pool, tp_mix64(pool->chooser->random_state +
+									   (others + UINT64_C(1)) * TP_RANDOM_STEP));
 }
 
 #endif							/* TIDEPOOL_RANDOM_H */

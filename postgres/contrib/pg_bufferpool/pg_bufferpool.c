@@ -201,6 +201,7 @@ pg_bufferpool_lists(PG_FUNCTION_ARGS)
 	BufferPool *pool = &DefaultBufferPool;
 	BufferPoolListWalk walk = {0};
 	ListSlice  *slice;
+	tp_access	access;
 	bool		more = true;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -214,8 +215,9 @@ pg_bufferpool_lists(PG_FUNCTION_ARGS)
 	{
 		CHECK_FOR_INTERRUPTS();
 		slice->n = 0;
+		access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
 		BufferPoolLock(pool);
-		BufferPoolCommitQueue(pool);
+		BufferPoolCommitQueue(pool, &access);
 		more = pool->routine->lists(pool, &walk, SLICE, copy_entry, slice);
 		BufferPoolUnlock(pool);
 		for (int i = 0; i < slice->n; i++)

@@ -27,7 +27,7 @@ typedef struct BufferPoolRoutine BufferPoolRoutine;
 #define BUFFERPOOL_COUNTS_ALL		0x04	/* wants also the references that
 											 * do not promote: repetitions,
 											 * and VACUUM's */
-#define BUFFERPOOL_USES_TIME		0x08	/* a lock-free hit needs the time,
+#define BUFFERPOOL_USES_TIME		0x08	/* needs the time of an access,
 											 * which is 0 for others */
 #define BUFFERPOOL_CHOICE_LOCK_FREE	0x10	/* victim, evict, admit, forget
 											 * and restore run without the
@@ -166,6 +166,12 @@ struct BufferPoolRoutine
 	 */
 	uint32		(*commit) (BufferPool *pool, tp_batch *batch,
 						   const tp_access *access, tp_holds holds, void *arg);
+
+	/*
+	 * A victim is about to be chosen: load into the cache what that will
+	 * touch.  Without lock.  Or NULL.
+	 */
+	void		(*expect_victim) (BufferPool *pool);
 
 	/*
 	 * The buffer whose page should go so that incoming can come, among those

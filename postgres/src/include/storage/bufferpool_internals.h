@@ -101,6 +101,7 @@ typedef struct BufferPoolShared
 {
 	LWLock		lock;			/* the algorithm's state */
 	pg_atomic_uint32 resets;	/* how often the pool was reset */
+	pg_atomic_uint32 dirty_victims; /* evicted, and not clean; it wraps */
 	char		algorithm[NAMEDATALEN]; /* what it is run by, or clock */
 	char		parameters[BUFFERPOOL_PARAMETERS_SIZE]; /* of the algorithm, as
 														 * given; or empty */
@@ -123,6 +124,33 @@ static inline bool
 BufferPoolActive(void)
 {
 	return DefaultBufferPool.routine != NULL;
+}
+
+extern uint64 BufferPoolNow(void);
+
+/* The time of an access, for an algorithm that uses it. */
+static inline uint64
+BufferPoolTime(const BufferPool *pool)
+{
+	return pool->flags & BUFFERPOOL_USES_TIME ? BufferPoolNow() : 0;
+}
+
+/* An access by this process. */
+static inline tp_access
+BufferPoolAccessAt(uint64 time, uint32 flags)
+{
+	tp_access	access = {.now = time};
+
+	access.backend = MyProcNumber;
+	access.flags = flags;
+	return access;
+}
+
+static inline uint32
+BufferPoolAccessFlags(IOContext io_context)
+{
+	return io_context == IOCONTEXT_VACUUM ? TP_VACUUM :
+		io_context == IOCONTEXT_BULKREAD ? TP_SEQUENTIAL : 0;
 }
 
 /*
@@ -171,8 +199,6 @@ extern void BufferPoolFollowReset(BufferPool *pool);
 extern const char *show_bufferpool_algorithm(void);
 extern const char *show_bufferpool_parameters(void);
 extern const char *show_bufferpool_batch_threshold(void);
-extern uint64 BufferPoolNow(void);
-extern tp_access BufferPoolAccessOf(IOContext io_context);
 extern bool BufferPoolTryLock(BufferPool *pool);
 extern void BufferPoolLock(BufferPool *pool);
 extern void BufferPoolUnlock(BufferPool *pool);
@@ -241,7 +267,7 @@ extern void BufferPoolQueueAdmission(BufferPool *pool, int buf_id,
 extern void BufferPoolQueueRestoration(BufferPool *pool, int buf_id,
 									   tp_page page);
 extern void BufferPoolPrefetchQueue(BufferPool *pool);
-extern void BufferPoolCommitQueue(BufferPool *pool);
+extern void BufferPoolCommitQueue(BufferPool *pool, const tp_access *access);
 extern void BufferPoolDropQueue(void);
 extern void BufferPoolBeforeIdle(void);
 extern void BufferPoolAtProcExit(void);

@@ -140,6 +140,7 @@ BufferPoolShmemInit(bool init)
 	{
 		LWLockInitialize(&pool->shared->lock, LWTRANCHE_BUFFER_POOL);
 		pg_atomic_init_u32(&pool->shared->resets, 0);
+		pg_atomic_init_u32(&pool->shared->dirty_victims, 0);
 		strlcpy(pool->shared->algorithm, algorithm, NAMEDATALEN);
 		keep_parameters(pool->shared->parameters, parameters);
 	}
@@ -291,21 +292,6 @@ BufferPoolNow(void)
 	return INSTR_TIME_GET_MICROSEC(now);
 }
 
-/* An access of this process now. */
-tp_access
-BufferPoolAccessOf(IOContext io_context)
-{
-	tp_access	access = {0};
-
-	access.now = BufferPoolNow();
-	access.backend = MyProcNumber;
-	if (io_context == IOCONTEXT_VACUUM)
-		access.flags = TP_VACUUM;
-	else if (io_context == IOCONTEXT_BULKREAD)
-		access.flags = TP_SEQUENTIAL;
-	return access;
-}
-
 /* ---- verification ---- */
 
 /*
@@ -348,11 +334,12 @@ int
 BufferPoolCheckBuffers(int first, int count, tp_report report, void *arg)
 {
 	BufferPool *pool = &DefaultBufferPool;
+	tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
 	uint32		untold = 0;
 	int			bad = 0;
 
 	BufferPoolLock(pool);
-	BufferPoolCommitQueue(pool);
+	BufferPoolCommitQueue(pool, &access);
 	for (int buf_id = first; buf_id < first + count; buf_id++)
 		bad += check_buffer(pool, buf_id, &untold, report, arg);
 	BufferPoolUnlock(pool);

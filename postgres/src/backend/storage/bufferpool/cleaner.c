@@ -11,6 +11,7 @@
  * pool: it looks at LOOKS_PER_VICTIM buffers for each at most, and holds the
  * pool's lock, if the algorithm needs that at all, for LOOKS_PER_HOLD looks at
  * a time.  Nothing is written, nor any buffer's header looked at, under it.
+ * While there is nothing to write, rounds become few and short.
  *
  * src/backend/storage/bufferpool/cleaner.c
  *
@@ -45,6 +46,13 @@
 #define LEAST_SHARE 16			/* and no more than this part of the pool */
 
 /*
+ * Where nobody writes there is nothing to clean.  A round that finds no page
+ * to write, with none that a query had to write since the last one, halves the
+ * effort of the next, down to this; the first dirty page restores it.
+ */
+#define LEAST_EFFORT (1.0 / 64)
+
+/*
  * As in BgBufferSync: a decline is followed this slowly, a rise at once.  Or
  * nearly so, since in a very short time anything may happen.
  */
@@ -66,10 +74,12 @@ typedef struct Pace
 	uint64		last_round;		/* when it began, as BufferPoolNow */
 	double		rate;			/* allocations in a millisecond, smoothed */
 	double		allowance;		/* pages that may be written now */
+	double		effort;			/* share of the victims that are looked for */
+	uint32		dirty_victims;	/* the pool's, when the last round began */
 	int			delay;			/* milliseconds until the next round */
 } Pace;
 
-static Pace pace;
+static Pace pace = {.effort = 1};
 
 /*
  * Another round begins, when so many buffers were allocated since the last
@@ -82,6 +92,8 @@ begin_round(uint32 recent_alloc)
 	double		elapsed = Max((now - pace.last_round) / 1000.0, 1);
 	double		rate = recent_alloc / elapsed;
 	double		most_replaced = Max(NBuffers / REPLACED_SHARE, 1);
+	uint32		dirty_victims =
+		pg_atomic_read_u32(&DefaultBufferPool.shared->dirty_victims);
 	double		victims;
 
 	pace.last_round = now;
@@ -90,9 +102,12 @@ begin_round(uint32 recent_alloc)
 	else
 		pace.rate += (rate - pace.rate) *
 			Min(elapsed / BgWriterDelay, 1) / SMOOTHING_SAMPLES;
+	if (dirty_victims != pace.dirty_victims)
+		pace.effort = 1;
+	pace.dirty_victims = dirty_victims;
 	pace.delay = BgWriterDelay;
-	if (pace.rate * pace.delay > most_replaced)
-		pace.delay = Max(most_replaced / pace.rate, LEAST_DELAY);
+	if (pace.rate * pace.effort * pace.delay > most_replaced)
+		pace.delay = Max(most_replaced / (pace.rate * pace.effort), LEAST_DELAY);
 	pace.allowance = Min(pace.allowance +
 						 bgwriter_lru_maxpages * elapsed / BgWriterDelay,
 						 bgwriter_lru_maxpages);
@@ -102,11 +117,12 @@ begin_round(uint32 recent_alloc)
 		bgwriter_lru_multiplier;
 	if (victims < 1)
 		pace.rate = 0;			/* or it would underflow in the end */
+	victims *= pace.effort;
 	victims = Max(victims, Min(LEAST_VICTIMS, NBuffers / LEAST_SHARE));
 	return (int) Min(victims, NBuffers);
 }
 
-/* Milliseconds for the background writer to sleep. */
+/* Milliseconds for the background writer to sleep after a round. */
 int
 BufferPoolCleanDelay(void)
 {
@@ -233,6 +249,8 @@ BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context)
 		clean_ahead_of_clock(victims, &round);
 
 	pace.allowance -= round.written;
+	pace.effort = round.written > 0 || round.most_written == 0 ? 1 :
+		Max(pace.effort / 2, LEAST_EFFORT);
 	if (round.written > 0 && round.written >= round.most_written)
 		PendingBgWriterStats.maxwritten_clean++;
 	PendingBgWriterStats.buf_written_clean += round.written;

@@ -133,6 +133,16 @@ policy_commit(BufferPool *pool, tp_batch *batch, const tp_access *access,
 	return tp_batch_commit(view_of(pool), batch, access, holds, arg);
 }
 
+static void
+policy_expect_victim(BufferPool *pool)
+{
+	uint32		frames[TP_MAX_EXPECTED];
+	uint32		n = tp_expect_choice(view_of(pool), frames);
+
+	for (uint32 i = 0; i < n; i++)
+		__builtin_prefetch(GetBufferDescriptor(frames[i]));
+}
+
 static int
 policy_victim(BufferPool *pool, tp_page incoming, tp_usable usable, void *arg,
 			  const tp_access *access)
@@ -224,6 +234,7 @@ MakePolicyRoutine(const tp_policy *policy, const char *name)
 		.expect_hit = policy_expect_hit,
 		.prefetch = policy_prefetch,
 		.commit = policy_commit,
+		.expect_victim = policy_expect_victim,
 		.victim = policy_victim,
 		.evict = policy_evict,
 		.admit = policy_admit,

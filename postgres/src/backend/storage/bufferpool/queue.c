@@ -53,20 +53,20 @@ BufferPoolPrefetchQueue(BufferPool *pool)
 		pool->routine->prefetch(pool, &queue);
 }
 
-/* The caller holds the pool's lock. */
+/*
+ * The caller holds the pool's lock; access tells the time, and who this is.
+ */
 void
-BufferPoolCommitQueue(BufferPool *pool)
+BufferPoolCommitQueue(BufferPool *pool, const tp_access *access)
 {
 	uint32		forgotten = queue.forgotten;
-	tp_access	access;
 
 	if (queue.count == 0)
 		return;
-	access = BufferPoolAccessOf(IOCONTEXT_NORMAL);
 	BufferPoolCount(BUFFERPOOL_BATCHES);
 	MyBufferPoolCounters->count[BUFFERPOOL_BATCHED_HITS] += queue.count;
 	MyBufferPoolCounters->count[BUFFERPOOL_STALE_HITS] +=
-		pool->routine->commit(pool, &queue, &access, is_in_buffer, NULL);
+		pool->routine->commit(pool, &queue, access, is_in_buffer, NULL);
 	MyBufferPoolCounters->count[BUFFERPOOL_FORGOTTEN] +=
 		queue.forgotten - forgotten;
 	*MyBufferPoolPending = 0;
@@ -82,12 +82,20 @@ BufferPoolDropQueue(void)
 }
 
 static void
+commit_under_lock(BufferPool *pool)
+{
+	tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
+
+	BufferPoolCommitQueue(pool, &access);
+	BufferPoolUnlock(pool);
+}
+
+static void
 commit_now(BufferPool *pool)
 {
 	BufferPoolPrefetchQueue(pool);
 	BufferPoolLock(pool);
-	BufferPoolCommitQueue(pool);
-	BufferPoolUnlock(pool);
+	commit_under_lock(pool);
 }
 
 static void
@@ -105,8 +113,7 @@ commit_if_due(BufferPool *pool, tp_batch_due due)
 				BufferPoolCount(BUFFERPOOL_TRY_FAILURES);
 				return;
 			}
-			BufferPoolCommitQueue(pool);
-			BufferPoolUnlock(pool);
+			commit_under_lock(pool);
 			return;
 		case TP_BATCH_FULL:
 			commit_now(pool);

@@ -46,6 +46,13 @@
 static BufferDesc *chosen = NULL;
 static tp_page chosen_page;
 
+/*
+ * When a buffer was chosen, and the one that was taken after that.  The page
+ * comes in with this time: one look at the clock for each miss.
+ */
+static uint64 chosen_at;
+static BufferDesc *taken = NULL;
+
 /* ---- the choice ---- */
 
 /* What a search may take. */
@@ -164,6 +171,13 @@ choose(BufferPool *pool, tp_page incoming, const tp_access *access,
 	return victim;
 }
 
+static void
+expect_victim(BufferPool *pool)
+{
+	if (pool->routine->expect_victim != NULL)
+		pool->routine->expect_victim(pool);
+}
+
 /*
  * A buffer for the page with this tag (NULL: for a new block), as the
  * algorithm chooses, pinned by this process alone; *buf_state is its state
@@ -179,16 +193,19 @@ BufferPoolGetVictim(const BufferTag *tag, IOContext io_context,
 {
 	BufferPool *pool = &DefaultBufferPool;
 	bool		locked = !(pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE);
-	tp_access	access = BufferPoolAccessOf(io_context);
+	tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool),
+											BufferPoolAccessFlags(io_context));
 	tp_page		incoming = tag != NULL ? BufferTagPage(tag) :
 		tp_page_make(0, InvalidBlockNumber);
 
 	BufferPoolAtEOXact();		/* an error may have left a choice open */
+	chosen_at = access.now;
 	if (locked)
 	{
+		expect_victim(pool);
 		BufferPoolPrefetchQueue(pool);
 		BufferPoolLock(pool);
-		BufferPoolCommitQueue(pool);
+		BufferPoolCommitQueue(pool, &access);
 	}
 	else
 		BufferPoolFollowReset(pool);
@@ -203,6 +220,8 @@ BufferPoolGetVictim(const BufferTag *tag, IOContext io_context,
 	}
 	if (chosen == NULL)
 		BufferPoolCount(BUFFERPOOL_FALLBACKS);
+	else
+		__builtin_prefetch(BufferDescriptorGetIOCV(chosen), 1);
 	return chosen;
 }
 
@@ -251,11 +270,16 @@ BufferPoolVictimTaken(BufferDesc *buf, uint32 old_state, bool from_ring)
 	tp_page		page;
 
 	chosen = NULL;
+	taken = was_chosen ? buf : NULL;
 	if (old_state & BM_TAG_VALID)
 	{
 		BufferPoolCount(from_ring ? BUFFERPOOL_REUSES : BUFFERPOOL_EVICTIONS);
 		if (old_state & BM_DIRTY)
+		{
 			BufferPoolCount(BUFFERPOOL_DIRTY_EVICTIONS);
+			if (!from_ring)
+				pg_atomic_fetch_add_u32(&pool->shared->dirty_victims, 1);
+		}
 	}
 	if (!BufferPoolActive() ||
 		!(pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE) ||
@@ -263,7 +287,7 @@ BufferPoolVictimTaken(BufferDesc *buf, uint32 old_state, bool from_ring)
 		return;
 	if (was_chosen)
 	{
-		tp_access	access = BufferPoolAccessOf(IOCONTEXT_NORMAL);
+		tp_access	access = BufferPoolAccessAt(chosen_at, 0);
 
 		pool->routine->evict(pool, buf->buf_id, &access);
 	}
@@ -288,26 +312,31 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 	BufferPool *pool = &DefaultBufferPool;
 	tp_page		page;
 	tp_page		known;
-	tp_access	access;
+	uint32		flags = BufferPoolAccessFlags(io_context);
 
 	BufferPoolCount(extended ? BUFFERPOOL_EXTENDS : BUFFERPOOL_READS);
 	if (!BufferPoolActive() && !BufferPoolRecording())
 		return;
 	page = BufferTagPage(&buf->tag);
-	access = BufferPoolAccessOf(io_context);
 	if (BufferPoolRecording())
 		BufferPoolRecordReference(&buf->tag,
-								  extended ? RECORD_WRITE : RECORD_READ,
-								  access.flags);
+								  extended ? RECORD_WRITE : RECORD_READ, flags);
 	BufferPoolReferenced(page);
 	if (!BufferPoolActive())
 		return;
 	if (extended)
-		access.flags |= TP_WRITE;
+		flags |= TP_WRITE;
 	if (!(pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE))
-		BufferPoolQueueAdmission(pool, buf->buf_id, page, access.flags);
+		BufferPoolQueueAdmission(pool, buf->buf_id, page, flags);
 	else if (!pool->routine->page_of(pool, buf->buf_id, &known))
+	{
+		tp_access	access = BufferPoolAccessAt(buf == taken ? chosen_at :
+												BufferPoolTime(pool), flags);
+
 		pool->routine->admit(pool, buf->buf_id, page, &access);
+		/* this process's next: it does not depend on what others choose */
+		expect_victim(pool);
+	}
 	else
 		Assert(tp_page_equal(page, known));
 }

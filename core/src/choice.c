@@ -1,0 +1,84 @@
+/*
+ * choice.c
+ *	  Loading into the cache what the next choice of a victim will touch.  See
+ *	  pool.h.
+ */
+#include "tidepool/pool.h"
+
+_Static_assert(TP_MAX_EXPECTED / 2 == TP_MAX_LISTS - 1, "two of each list");
+
+/* The tail of each linked list, and what is before it; returns how many. */
+static uint32_t
+cold_ends(const tp_pool *pool, uint32_t *frames)
+{
+	const tp_policy *policy = pool->policy;
+	uint32_t	n = 0;
+
+	for (unsigned list = 1;
+		 list <= TP_MAX_EXPECTED / 2 && policy->lists[list - 1] != NULL; list++)
+	{
+		uint32_t	frame = __atomic_load_n(&tp_list_of(pool, list)->tail,
+											__ATOMIC_RELAXED);
+
+		for (int i = 0; i < 2 && frame != TP_NONE; i++)
+		{
+			frames[n++] = frame;
+			frame = __atomic_load_n(&pool->nodes[frame].prev, __ATOMIC_RELAXED);
+		}
+	}
+	return n;
+}
+
+static void
+prefetch_ghost(const tp_pool *pool, const uint32_t *link)
+{
+	uint32_t	slot = __atomic_load_n(link, __ATOMIC_RELAXED);
+
+	if (slot != TP_NONE)
+		__builtin_prefetch(&pool->ghosts[slot]);
+}
+
+/*
+ * An eviction makes a ghost of the page, in the first free slot, for which the
+ * oldest ghost of a list may have to go; both are entries of chains.
+ */
+static void
+prefetch_ghosts(const tp_pool *pool, const uint32_t *frames, uint32_t n)
+{
+	const char *const *names = pool->policy->ghost_lists;
+
+	prefetch_ghost(pool, &tp_ghost_list_of(pool, TP_FREE)->head);
+	for (unsigned list = 1; list < TP_MAX_GHOST_LISTS && names[list - 1]; list++)
+		prefetch_ghost(pool, &tp_ghost_list_of(pool, list)->tail);
+	for (uint32_t i = 0; i < n; i++)
+		tp_ghost_prefetch_chain(pool, tp_page_key(tp_page_of(pool, frames[i])));
+	for (unsigned list = 1; list < TP_MAX_GHOST_LISTS && names[list - 1]; list++)
+	{
+		uint32_t	slot = __atomic_load_n(&tp_ghost_list_of(pool, list)->tail,
+										   __ATOMIC_RELAXED);
+
+		if (slot != TP_NONE)
+			tp_ghost_prefetch_chain(pool,
+									__atomic_load_n(&pool->ghosts[slot].key,
+													__ATOMIC_RELAXED));
+	}
+}
+
+uint32_t
+tp_expect_choice(const tp_pool *pool, uint32_t *frames)
+{
+	uint32_t	n;
+
+	if (pool->policy->expect_choice != NULL)
+		return pool->policy->expect_choice(pool, frames);
+	n = cold_ends(pool, frames);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		__builtin_prefetch(&pool->nodes[frames[i]]);
+		if (pool->extra_stride > 0)
+			__builtin_prefetch(tp_extra(pool, frames[i]));
+	}
+	if (pool->ghosts_per_frame > 0)
+		prefetch_ghosts(pool, frames, n);
+	return n;
+}

@@ -1,0 +1,203 @@
+/*
+ * test_choice.c
+ *	  What tp_expect_choice names is where the next choice looks, and asking
+ *	  changes nothing.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "fixture.h"
+
+typedef struct look_log
+{
+	uint32_t	frames[FIXTURE_CAPACITY];
+	uint32_t	count;
+} look_log;
+
+static bool
+take_none(void *arg, uint32_t frame)
+{
+	look_log   *made = arg;
+
+	if (made->count < FIXTURE_CAPACITY)
+		made->frames[made->count++] = frame;
+	return false;
+}
+
+static bool
+take_any(void *arg, uint32_t frame)
+{
+	look_log   *made = arg;
+
+	made->frames[made->count++] = frame;
+	return true;
+}
+
+static void
+fill(fixture *f, uint32_t pages)
+{
+	char		text[16];
+
+	for (uint32_t page = 1; page <= pages; page++)
+	{
+		snprintf(text, sizeof(text), "%u", page);
+		fixture_run(f, text);
+	}
+}
+
+static look_log
+search(fixture *f, tp_usable usable)
+{
+	look_log	made = {.count = 0};
+	tp_access	access = {.now = f->now};
+
+	(void) tp_victim(&f->pool, tp_page_make(9, 9), usable, &made, &access);
+	return made;
+}
+
+static void
+expect_lists_ends(const char *policy, uint32_t count, const uint32_t *blocks)
+{
+	fixture    *f = fixture_new(policy, NULL, 4);
+	uint32_t	frames[TP_MAX_EXPECTED];
+
+	fixture_run(f, "1 2 3 4 1 2");
+	assert_int_equal(tp_expect_choice(&f->pool, frames), count);
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(tp_page_of(&f->pool, frames[i]).block, blocks[i]);
+	fixture_free(f);
+}
+
+static void
+of_lists_the_tail_and_the_one_before_it(void **unused)
+{
+	const uint32_t lru[] = {3, 4};
+	const uint32_t arc[] = {3, 4, 1, 2};	/* T1: 4 3, T2: 2 1 */
+
+	(void) unused;
+	expect_lists_ends("lru", 2, lru);
+	expect_lists_ends("arc", 4, arc);
+}
+
+/* A sample in which no frame is drawn twice, so each is looked at in turn. */
+static void
+expect_sample(const char *policy, const char *params, uint32_t size)
+{
+	fixture    *f = fixture_new(policy, params, FIXTURE_CAPACITY);
+	uint32_t	frames[TP_MAX_EXPECTED];
+	uint32_t	count;
+	look_log	made;
+
+	fill(f, FIXTURE_CAPACITY + 8);
+	count = tp_expect_choice(&f->pool, frames);
+	assert_int_equal(count, size);
+	made = search(f, take_none);
+	assert_true(made.count >= count);
+	assert_memory_equal(frames, made.frames, count * sizeof(frames[0]));
+	/* and it was the search that drew, not the question */
+	(void) tp_expect_choice(&f->pool, frames);
+	made = search(f, take_none);
+	assert_memory_equal(frames, made.frames, count * sizeof(frames[0]));
+	fixture_free(f);
+}
+
+static void
+of_samples_what_will_be_drawn(void **unused)
+{
+	(void) unused;
+	expect_sample("random", NULL, 1);
+	expect_sample("hyperbolic", "sample=5", 5);
+	expect_sample("watt", "sample=7", 7);
+	expect_sample("watt", "sample=50", TP_MAX_EXPECTED);
+}
+
+static void
+of_a_pool_no_larger_than_the_sample_nothing(void **unused)
+{
+	fixture    *f = fixture_new("hyperbolic", "sample=8", 8);
+	uint32_t	frames[TP_MAX_EXPECTED];
+
+	(void) unused;
+	fill(f, 9);
+	assert_int_equal(tp_expect_choice(&f->pool, frames), 0);
+	fixture_free(f);
+}
+
+/*
+ * Of a page that is furthest and not usable the next one is taken; what is
+ * remembered of the search is the best guess for the next.
+ */
+static void
+pbm_looks_only_at_what_it_would_take(void **unused)
+{
+	fixture    *f = fixture_new("pbm", "samples=10,remember=8", FIXTURE_CAPACITY);
+	uint32_t	frames[TP_MAX_EXPECTED];
+	look_log	made;
+
+	(void) unused;
+	fill(f, FIXTURE_CAPACITY + 8);
+	made = search(f, take_any);
+	assert_int_equal(made.count, 1);
+	assert_int_equal(tp_expect_choice(&f->pool, frames), 1);
+	assert_true(frames[0] != made.frames[0]);
+	fixture_free(f);
+}
+
+/* A list of frames all of which are in use must not hide the one that is not. */
+static void
+pbm_finds_the_only_usable_frame(void **unused)
+{
+	fixture    *f = fixture_new("pbm", "samples=4,remember=2", FIXTURE_CAPACITY);
+
+	(void) unused;
+	fill(f, FIXTURE_CAPACITY);
+	for (uint32_t frame = 0; frame < FIXTURE_CAPACITY; frame++)
+		f->pinned[frame] = frame != 17;
+	for (uint32_t page = 100; page < 150; page++)
+	{
+		char		text[16];
+
+		snprintf(text, sizeof(text), "%u", page);
+		fixture_run(f, text);
+		assert_int_equal(tp_page_of(&f->pool, 17).block, page);
+	}
+	fixture_free(f);
+}
+
+static void
+asking_changes_nothing(void **unused)
+{
+	(void) unused;
+	for (unsigned i = 0; tp_policies[i] != NULL; i++)
+	{
+		fixture    *f = fixture_new(tp_policies[i]->name, NULL, 8);
+		uint32_t	frames[TP_MAX_EXPECTED];
+		tp_header	before;
+		uint32_t	n;
+
+		fixture_run(f, "1 2 3 4 5 6 7 8 9 10 3 4 11 12 1 2");
+		before = *f->pool.header;
+		n = tp_expect_choice(&f->pool, frames);
+		assert_true(n <= TP_MAX_EXPECTED);
+		for (uint32_t k = 0; k < n; k++)
+			assert_true(frames[k] < 8);
+		assert_memory_equal(&before, f->pool.header, sizeof(before));
+		assert_int_equal(tp_check(&f->pool, NULL, NULL), 0);
+		fixture_free(f);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_lists_the_tail_and_the_one_before_it),
+		cmocka_unit_test(of_samples_what_will_be_drawn),
+		cmocka_unit_test(of_a_pool_no_larger_than_the_sample_nothing),
+		cmocka_unit_test(pbm_looks_only_at_what_it_would_take),
+		cmocka_unit_test(pbm_finds_the_only_usable_frame),
+		cmocka_unit_test(asking_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
