@@ -142,7 +142,8 @@ def check_cached(instance: Instance) -> None:
             read += int(fields[fields.index("read_bytes:") + 1])
     if read > ALLOWED_FROM_DISK:
         raise TidepoolError(
-            f"{read >> 20} MB came from a disk", hint="there must be memory to cache all files"
+            f"{read >> 20} MB came from a disk",
+            hint="there must be memory to cache all files; with TMPDIR=/dev/shm they are in memory",
         )
 
 

@@ -103,7 +103,7 @@ def test_where_nobody_writes_it_looks_at_little(make: Make, algorithm: str) -> N
     evictions, looks, rounds, dirty = (
         late - early for early, late in zip(before, after, strict=True)
     )
-    assert dirty == 0
+    assert dirty < evictions / 1000  # of the catalogs
     # each round looks for some victims all the same
     assert looks < evictions / 4 + rounds * 32 * LOOKS_PER_VICTIM
 
