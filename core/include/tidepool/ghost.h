@@ -48,20 +48,24 @@ tp_ghost_of_node(const tp_pool *pool, uint32_t frame)
 
 /*
  * Load into the cache what tp_ghost_find will touch: call both steps for many
- * keys, first the one, then the other.  Need no lock.  The pool has ghosts and
- * frames.
+ * keys, first the one, then the other.  Need no lock: the pool, which has
+ * ghosts, may just be beginning anew, without frames.
  */
 TP_PREFETCHES static inline void
 tp_ghost_prefetch_chain(const tp_pool *pool, uint64_t key)
 {
-	__builtin_prefetch(tp_hash_chain_of(pool, key));
+	uint32_t	n = __atomic_load_n(&pool->header->frames, __ATOMIC_RELAXED);
+
+	if (n > 0)
+		__builtin_prefetch(tp_hash_chain_in(pool, key, n));
 }
 
 TP_PREFETCHES static inline void
 tp_ghost_prefetch_first(const tp_pool *pool, uint64_t key)
 {
-	uint32_t	slot = __atomic_load_n(tp_hash_chain_of(pool, key),
-									   __ATOMIC_RELAXED);
+	uint32_t	n = __atomic_load_n(&pool->header->frames, __ATOMIC_RELAXED);
+	uint32_t	slot = n == 0 ? TP_NONE :
+		__atomic_load_n(tp_hash_chain_in(pool, key, n), __ATOMIC_RELAXED);
 
 	if (slot != TP_NONE)
 		__builtin_prefetch(&pool->ghosts[slot]);

@@ -49,14 +49,21 @@ tp_hash_buckets(const tp_pool *pool, uint32_t member)
 						  pool->buckets_per_frame];
 }
 
+/* The chain of a key in a table of n members, n > 0. */
+static inline uint32_t *
+tp_hash_chain_in(const tp_pool *pool, uint64_t key, uint32_t n)
+{
+	uint32_t	member = tp_linear_hash(key, n);
+	uint64_t	bucket = (key >> 32) * pool->buckets_per_frame >> 32;
+
+	return &tp_hash_buckets(pool, member)[bucket];
+}
+
 /* The chain that an entry with this key is on; the pool has frames. */
 static inline uint32_t *
 tp_hash_chain_of(const tp_pool *pool, uint64_t key)
 {
-	uint32_t	member = tp_linear_hash(key, pool->header->frames);
-	uint64_t	bucket = (key >> 32) * pool->buckets_per_frame >> 32;
-
-	return &tp_hash_buckets(pool, member)[bucket];
+	return tp_hash_chain_in(pool, key, pool->header->frames);
 }
 
 /* Enter an entry, whose key may be asked for. */
