@@ -15,8 +15,8 @@
 #include <time.h>
 
 #include "tidepool/pool.h"
-#include "tidepool/random.h"
-#include "tidepool/trail.h"
+#include "tidepool/parts/random.h"
+#include "tidepool/prediction/trail.h"
 
 #define ROUNDS	9
 #define FRAMES	(1u << 17)	/* 1 GiB of 8 KiB pages */
@@ -29,6 +29,7 @@ static uint64_t seed;
 static uint64_t handles[SCANS];
 static uint32_t positions[SCANS];
 static tp_scans scans;
+static const tp_services services = {.scans = &scans};
 
 static uint32_t
 random_below(uint32_t n)
@@ -89,7 +90,7 @@ full_pool(const char *name, const char *param, double value)
 		params[tp_policy_param_find(policy, param)] = value;
 	pool = tp_block_init(policy, params, FRAMES, FRAMES, 1,
 						 memory(tp_block_size(policy, params, FRAMES)));
-	pool.scans = &scans;
+	pool.services = &services;
 	for (uint32_t frame = 0; frame < FRAMES; frame++)
 		tp_admit(&pool, frame, tp_page_make(RELATION, random_below(BLOCKS)),
 				 &access);

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from reference import MODELS, papers
-from reference.base import CORRELATED, VACUUM, WRITE
+from reference.base import CORRELATED, REFUSED, VACUUM, WRITE
 from tidepool import parse_policy
 from tidepool.simulation import Cell, Result, simulate
 from tidepool.traces.model import Chunk, Kind, Trace
@@ -122,7 +122,7 @@ def model_misses(policy: str, trace: str, frames: int) -> tuple[int, int]:
         misses += 1
         model.read(page)
         victim = model.victim(page, (), flags)
-        if victim is None:
+        if victim is None or victim == REFUSED:
             refused += 1
             continue
         if victim in model.page:

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reference import MODELS
-from reference.base import CORRELATED, VACUUM, WRITE, Model
+from reference.base import CORRELATED, REFUSED, VACUUM, WRITE, Model
 from tidepool import PolicySpec, Pool, Scans, parse_policy, policies
 from tidepool._sim import lib
 
@@ -40,7 +40,6 @@ VARIANTS: dict[str, list[str]] = {
         "queues=4,lifetime=6,qout=1.5",
     ],
     "s3fifo": ["small=0.5,ghost=2", "ghost=0", "small=0,ghost=0.5"],
-    "keep": ["on_full=error"],
     "jam": ["max_usage=7"],
     "osic": ["partitions=3", "partitions=16"],
     "watt": [
@@ -67,9 +66,8 @@ VARIANTS: dict[str, list[str]] = {
         "bucket=0.1,buckets_per_group=5,groups=1,victims=2",
     ],
     "tac": [
-        "order=bands",
         "extent=3,aging=0.5",
-        "extent=2,aging=1,window=3,sequential_above=1,heap_refresh=1,order=bands",
+        "extent=2,aging=1,window=3,sequential_above=1,heap_refresh=1",
         "extent=1,admit_margin=0.5,heap_refresh=0",
         "extent=4,window=2,aging=0,admit_margin=0",
     ],
@@ -141,7 +139,7 @@ class Pair:
     def claimed_frame(self, page: int, flags: int) -> int | None:
         """A frame for the page: a victim's, which is evicted if it must be."""
         frame = self.victim(page, flags)
-        if frame is None:
+        if frame is None or frame == REFUSED:
             return None
         if self.pool.is_free(frame):
             self.pool.claim(frame)
@@ -232,7 +230,7 @@ class Pair:
 
     def pin_victim(self, page: int, flags: int) -> None:
         frame = self.propose(page, flags)
-        if frame is not None:
+        if frame is not None and frame != REFUSED:
             self.pinned[frame] = None
 
     def propose(self, page: int, flags: int) -> int | None:

@@ -161,14 +161,6 @@ arc_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 						   t1_first : t2_first, 2, usable, arg);
 }
 
-static void
-arc_trim_ghosts(const tp_pool *pool, uint32_t limit)
-{
-	while (pool->header->ghost_count > limit)
-		if (!tp_ghost_drop_tail(pool, B2))
-			tp_ghost_drop_tail(pool, B1);
-}
-
 /* The bounds of section III.B: |L1| <= c, |L1| + |L2| <= 2c. */
 static void
 trim_directory(const tp_pool *pool)
@@ -179,7 +171,7 @@ trim_directory(const tp_pool *pool)
 		   tp_ghost_drop_tail(pool, B1))
 		;
 	if (tp_resident(pool) + pool->header->ghost_count > 2 * c)
-		arc_trim_ghosts(pool, 2 * c - tp_resident(pool));
+		tp_trim_ghosts(pool, 2 * c - tp_resident(pool));
 }
 
 static void
@@ -213,8 +205,7 @@ arc_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 
 	(void) access;
 	tp_list_remove(pool, frame);
-	if (tp_ghosts_full(pool))
-		arc_trim_ghosts(pool, pool->header->ghost_count - 1);
+	tp_make_ghost_room(pool);
 	tp_ghost_push(pool, ghost_list, frame);
 }
 
@@ -299,7 +290,7 @@ const tp_policy tp_policy_arc = {
 	.source = "Megiddo, Modha, FAST 2003",
 	.state_size = sizeof(arc_state),
 	.fields = arc_fields,
-	.lists = {"T1", "T2"},
+	.lists = {{"T1"}, {"T2"}},
 	.ghost_lists = {"B1", "B2"},
 	.ghosts = arc_ghosts,
 	.leave = arc_leave,
@@ -311,6 +302,5 @@ const tp_policy tp_policy_arc = {
 	.forget = arc_forget,
 	.coldest = arc_coldest,
 	.upcoming = arc_upcoming,
-	.trim_ghosts = arc_trim_ghosts,
 	.check = arc_check,
 };

@@ -60,7 +60,7 @@
  * a hit is at most one relaxed store on the page's own frame.
  * Memory: nothing beside the node; one ghost per frame.
  */
-#include "count.h"
+#include "tidepool/parts/count.h"
 
 enum
 {
@@ -155,14 +155,6 @@ car_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 	return tp_lists_usable_tail(pool, order, 2, usable, arg);
 }
 
-static void
-car_trim_ghosts(const tp_pool *pool, uint32_t limit)
-{
-	while (pool->header->ghost_count > limit)
-		if (!tp_ghost_drop_tail(pool, B2))
-			tp_ghost_drop_tail(pool, B1);
-}
-
 /* Lines 6 to 10: room in the directory for a page it does not know. */
 static void
 make_room(const tp_pool *pool)
@@ -233,8 +225,7 @@ car_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 
 	(void) access;
 	car_forget(pool, frame);
-	if (tp_ghosts_full(pool))
-		car_trim_ghosts(pool, pool->header->ghost_count - 1);
+	tp_make_ghost_room(pool);
 	tp_ghost_push(pool, ghost_list, frame);
 }
 
@@ -247,7 +238,7 @@ trim_directory(const tp_pool *pool)
 	while (frames_on(pool, T1) + ghosts_on(pool, B1) > c &&
 		   tp_ghost_drop_tail(pool, B1))
 		;
-	car_trim_ghosts(pool, 2 * c - tp_resident(pool));
+	tp_trim_ghosts(pool, 2 * c - tp_resident(pool));
 }
 
 static void
@@ -331,7 +322,7 @@ const tp_policy tp_policy_car = {
 	.flags = TP_HIT_LOCK_FREE,
 	.state_size = sizeof(car_state),
 	.fields = car_fields,
-	.lists = {"T1", "T2"},
+	.lists = {{"T1"}, {"T2"}},
 	.ghost_lists = {"B1", "B2"},
 	.ghosts = car_ghosts,
 	.leave = car_leave,
@@ -343,6 +334,5 @@ const tp_policy tp_policy_car = {
 	.forget = car_forget,
 	.coldest = car_coldest,
 	.upcoming = car_upcoming,
-	.trim_ghosts = car_trim_ghosts,
 	.check = car_check,
 };

@@ -27,7 +27,7 @@
  * Benefits: a hit is one relaxed store on the page's own frame.
  * Memory: nothing beside the node; no ghosts.
  */
-#include "usage_ring.h"
+#include "tidepool/parts/usage_ring.h"
 
 enum
 {
@@ -104,7 +104,7 @@ const tp_policy tp_policy_clock = {
 	.state_size = sizeof(usage_ring),
 	.params = clock_params,
 	.fields = clock_fields,
-	.lists = {"~ring"},
+	.lists = {{"ring", TP_RING}},
 	.init = clock_init,
 	.leave = usage_ring_leave,
 	.hit = usage_ring_hit,

@@ -59,23 +59,14 @@ fifo_forget(const tp_pool *pool, uint32_t frame)
 	tp_list_remove(pool, frame);
 }
 
-static uint32_t
-fifo_coldest(const tp_pool *pool, tp_cursor *cursor)
-{
-	static const uint8_t order[] = {QUEUE};
-
-	return tp_coldest_lists(pool, cursor, order, 1);
-}
-
 const tp_policy tp_policy_fifo = {
 	.name = "fifo",
 	.title = "first in, first out",
 	.source = "Belady, IBM Systems Journal 1966",
 	.flags = TP_HIT_NOTHING,
-	.lists = {"queue"},
+	.lists = {{"queue"}},
 	.victim = fifo_victim,
 	.evict = fifo_evict,
 	.admit = fifo_admit,
 	.forget = fifo_forget,
-	.coldest = fifo_coldest,
 };

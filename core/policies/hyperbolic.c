@@ -39,7 +39,7 @@
  * prove itself.
  * Memory: 16 bytes per frame beside the node; no ghosts.
  */
-#include "sample.h"
+#include "tidepool/parts/sample.h"
 
 enum
 {
@@ -259,7 +259,7 @@ const tp_policy tp_policy_hyperbolic = {
 	.extra_size = sizeof(hyperbolic_page),
 	.params = hyperbolic_params,
 	.fields = hyperbolic_fields,
-	.lists = {"~frames"},
+	.lists = {{"frames", TP_RING}},
 	.hit = hyperbolic_hit,
 	.expect_choice = hyperbolic_expect_choice,
 	.victim = hyperbolic_victim,

@@ -30,7 +30,7 @@
  * Benefits: as clock's; pages fall out soon once they are left alone.
  * Memory: nothing beside the node; no ghosts.
  */
-#include "usage_ring.h"
+#include "tidepool/parts/usage_ring.h"
 
 enum
 {
@@ -144,7 +144,7 @@ const tp_policy tp_policy_jam = {
 	.state_size = sizeof(usage_ring),
 	.params = jam_params,
 	.fields = jam_fields,
-	.lists = {"~ring"},
+	.lists = {{"ring", TP_RING}},
 	.init = jam_init,
 	.leave = usage_ring_leave,
 	.hit = jam_hit,

@@ -45,7 +45,7 @@
  * Memory: nothing beside the node; no ghosts.
  */
 #include "tidepool/pool.h"
-#include "tidepool/random.h"
+#include "tidepool/parts/random.h"
 
 enum
 {
@@ -271,7 +271,7 @@ const tp_policy tp_policy_lean_evict = {
 	.state_size = sizeof(lean_evict_state),
 	.params = lean_evict_params,
 	.fields = lean_evict_fields,
-	.lists = {"~hot", "cooling"},
+	.lists = {{"hot", TP_RING}, {"cooling"}},
 	.join = lean_evict_join,
 	.leave = lean_evict_leave,
 	.hit = lean_evict_hit,

@@ -83,8 +83,8 @@
  * Stamps have 48 bits, and a ghost has room for 40 of the distance between the
  * two: enough for 2^48 references, nine years at a million a second.
  */
-#include "heap.h"
-#include "lirs.h"
+#include "tidepool/parts/heap.h"
+#include "tidepool/parts/lir_set.h"
 
 #define STAMP_MAX ((UINT64_C(1) << 48) - 1)
 #define BEHIND_MAX UINT32_MAX
@@ -244,7 +244,7 @@ enter_lir(const tp_pool *pool, uint32_t frame)
 
 /* LIR pages in excess of Llirs become resident HIR pages; S is pruned. */
 static void
-settle(const tp_pool *pool)
+demote_and_prune(const tp_pool *pool)
 {
 	const tp_list *ghosts = tp_ghost_list_of(pool, HIR);
 
@@ -280,7 +280,7 @@ hit_lir(const tp_pool *pool, uint32_t frame, uint64_t rise)
 	}
 	tp_list_move_head(pool, LIR, frame);
 	if (at_top && tp_ghost_list_of(pool, HIR)->tail != TP_NONE)
-		settle(pool);
+		demote_and_prune(pool);
 }
 
 static void
@@ -299,10 +299,10 @@ lirs2_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		hit_lir(pool, frame, previous.last - previous.before);
 	else if (is_due(pool, previous))
 	{
-		tp_lirs_give_back(pool);
+		lir_set_promote(pool);
 		tp_list_remove(pool, frame);
 		enter_lir(pool, frame);
-		settle(pool);
+		demote_and_prune(pool);
 	}
 	else
 		tp_list_move_head(pool, Q, frame);
@@ -326,7 +326,7 @@ lirs2_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 			page.before = remembered.last;
 			if (is_due(pool, remembered))
 			{
-				tp_lirs_give_back(pool);
+				lir_set_promote(pool);
 				low = true;
 			}
 		}
@@ -337,8 +337,8 @@ lirs2_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		enter_lir(pool, frame);
 	else
 		tp_list_push_head(pool, Q, frame);
-	tp_lirs_trim_ghosts(pool, state->ghost_limit);
-	settle(pool);
+	tp_trim_ghosts(pool, state->ghost_limit);
+	demote_and_prune(pool);
 }
 
 static void
@@ -347,15 +347,14 @@ lirs2_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	history		page = history_of(pool, frame);
 
 	(void) access;
-	tp_lirs_lend(pool, frame);
+	lir_set_evict(pool, frame);
 	take(pool, frame);
 	if (in_stack(pool, page.last) && pool->ghosts_per_frame > 0)
 	{
-		if (tp_ghosts_full(pool))
-			tp_lirs_trim_ghosts(pool, pool->header->ghost_count - 1);
+		tp_make_ghost_room(pool);
 		write_ghost(&pool->ghosts[tp_ghost_push(pool, HIR, frame)], page);
 	}
-	settle(pool);
+	demote_and_prune(pool);
 }
 
 static void
@@ -364,25 +363,26 @@ lirs2_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 {
 	const history nothing = {0, 0};
 
+	(void) access;
 	if (pool->nodes[frame].origin == TP_FREE)
 		set_history(pool, frame, nothing);
-	tp_lirs_restore(pool, list, frame, access);
+	lir_set_restore(pool, list, frame);
 }
 
 static void
 lirs2_forget(const tp_pool *pool, uint32_t frame)
 {
 	take(pool, frame);
-	settle(pool);
+	demote_and_prune(pool);
 }
 
 static void
 lirs2_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 {
 	heap_leave(pool, frame, slot);
-	tp_lirs_set_bounds(pool);
-	tp_lirs_trim_ghosts(pool, tp_state(pool, lirs_state)->ghost_limit);
-	settle(pool);
+	lir_set_size(pool);
+	tp_trim_ghosts(pool, tp_state(pool, lirs_state)->ghost_limit);
+	demote_and_prune(pool);
 }
 
 static int
@@ -390,7 +390,7 @@ lirs2_check(const tp_pool *pool, tp_report report, void *arg)
 {
 	const lirs_state *state = tp_state(pool, lirs_state);
 	uint32_t	oldest = tp_ghost_list_of(pool, HIR)->tail;
-	int			bad = tp_lirs_check_bounds(pool, report, arg);
+	int			bad = lir_set_check(pool, report, arg);
 
 	bad += heap_check(pool, lir_count(pool), LIR, comes_first, report, arg);
 	for (unsigned list = LIR; list <= Q; list++)
@@ -420,20 +420,19 @@ const tp_policy tp_policy_lirs2 = {
 	.source = "Zhong, Zhao, Jiang, SYSTOR 2021",
 	.state_size = sizeof(lirs_state),
 	.extra_size = sizeof(lirs2_frame),
-	.params = tp_lirs_params,
-	.fields = tp_lirs_fields,
-	.lists = {"LIR", "Q"},
+	.params = lirs_params,
+	.fields = lirs_fields,
+	.lists = {{"LIR"}, {"Q"}},
 	.ghost_lists = {"HIR"},
-	.ghosts = tp_lirs_ghosts,
-	.join = tp_lirs_join,
+	.ghosts = lir_set_ghosts,
+	.join = lir_set_join,
 	.leave = lirs2_leave,
 	.hit = lirs2_hit,
-	.victim = tp_lirs_victim,
+	.victim = lir_set_victim,
 	.evict = lirs2_evict,
 	.restore = lirs2_restore,
 	.admit = lirs2_admit,
 	.forget = lirs2_forget,
-	.coldest = tp_lirs_coldest,
-	.trim_ghosts = tp_lirs_trim_ghosts,
+	.coldest = lir_set_coldest,
 	.check = lirs2_check,
 };

@@ -59,23 +59,14 @@ lru_forget(const tp_pool *pool, uint32_t frame)
 	tp_list_remove(pool, frame);
 }
 
-static uint32_t
-lru_coldest(const tp_pool *pool, tp_cursor *cursor)
-{
-	static const uint8_t order[] = {RECENT};
-
-	return tp_coldest_lists(pool, cursor, order, 1);
-}
-
 const tp_policy tp_policy_lru = {
 	.name = "lru",
 	.title = "least recently used",
 	.source = "Mattson, Gecsei, Slutz, Traiger, IBM Systems Journal 1970",
-	.lists = {"recent"},
+	.lists = {{"recent"}},
 	.hit = lru_hit,
 	.victim = lru_victim,
 	.evict = lru_evict,
 	.admit = lru_admit,
 	.forget = lru_forget,
-	.coldest = lru_coldest,
 };

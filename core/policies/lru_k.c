@@ -72,8 +72,8 @@
  * distance between HISTs is at most 2^32 - 1, and LAST - HIST(1) at most
  * 65,535; what is more counts as that.
  */
-#include "heap.h"
-#include "lru_k_history.h"
+#include "tidepool/parts/heap.h"
+#include "tidepool/parts/reference_history.h"
 
 enum
 {
@@ -330,13 +330,6 @@ lru_k_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 }
 
 static void
-lru_k_trim_ghosts(const tp_pool *pool, uint32_t limit)
-{
-	while (pool->header->ghost_count > limit)
-		tp_ghost_drop_tail(pool, HISTORY);
-}
-
-static void
 lru_k_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	lru_k_state *state = tp_state(pool, lru_k_state);
@@ -356,7 +349,7 @@ lru_k_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		tp_ghost_remove(pool, ghost);
 	pool->nodes[frame].count = known < state->k ? (uint8_t) (known + 1) : known;
 	enter(pool, frame);
-	lru_k_trim_ghosts(pool, state->history_limit);
+	tp_trim_ghosts(pool, state->history_limit);
 }
 
 static void
@@ -366,8 +359,7 @@ lru_k_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	take(pool, frame);
 	if (pool->ghosts_per_frame > 0)
 	{
-		if (tp_ghosts_full(pool))
-			lru_k_trim_ghosts(pool, pool->header->ghost_count - 1);
+		tp_make_ghost_room(pool);
 		history_write(&pool->ghosts[tp_ghost_push(pool, HISTORY, frame)],
 					  history_of(pool, frame), pool->nodes[frame].count);
 	}
@@ -409,7 +401,7 @@ lru_k_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 {
 	heap_leave(pool, frame, slot);
 	set_bounds(pool);
-	lru_k_trim_ghosts(pool, tp_state(pool, lru_k_state)->history_limit);
+	tp_trim_ghosts(pool, tp_state(pool, lru_k_state)->history_limit);
 }
 
 #define DIGITS_MAX 48			/* of an age; times have no more */
@@ -536,7 +528,7 @@ const tp_policy tp_policy_lru_k = {
 	.state_size = sizeof(lru_k_state),
 	.extra_size = sizeof(lru_k_frame),
 	.params = lru_k_params,
-	.lists = {"infinite", "~finite", "passed"},
+	.lists = {{"infinite"}, {"finite", TP_RING}, {"passed"}},
 	.ghost_lists = {"history"},
 	.ghosts = lru_k_ghosts,
 	.init = lru_k_init,
@@ -550,6 +542,5 @@ const tp_policy tp_policy_lru_k = {
 	.forget = lru_k_forget,
 	.coldest = lru_k_coldest,
 	.upcoming = lru_k_upcoming,
-	.trim_ghosts = lru_k_trim_ghosts,
 	.check = lru_k_check,
 };

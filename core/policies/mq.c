@@ -220,13 +220,6 @@ mq_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 }
 
 static void
-mq_trim_ghosts(const tp_pool *pool, uint32_t limit)
-{
-	while (pool->header->ghost_count > limit)
-		tp_ghost_drop_tail(pool, QOUT);
-}
-
-static void
 mq_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	tp_node    *node = &pool->nodes[frame];
@@ -258,7 +251,7 @@ mq_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	if (bound > 0)
 	{
 		/* a bound never exceeds the slots, so one is free now */
-		mq_trim_ghosts(pool, bound - 1);
+		tp_trim_ghosts(pool, bound - 1);
 		pool->ghosts[tp_ghost_push(pool, QOUT, frame)].small[0] = node->count;
 	}
 }
@@ -300,13 +293,7 @@ mq_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	(void) frame;
 	(void) slot;
 	set_lifetime(pool);
-	mq_trim_ghosts(pool, qout_bound(pool));
-}
-
-static uint32_t
-mq_coldest(const tp_pool *pool, tp_cursor *cursor)
-{
-	return tp_coldest_lists(pool, cursor, upwards, MAX_QUEUES);
+	tp_trim_ghosts(pool, qout_bound(pool));
 }
 
 static int
@@ -392,7 +379,7 @@ const tp_policy tp_policy_mq = {
 	.extra_size = sizeof(uint64_t),
 	.params = mq_params,
 	.fields = mq_fields,
-	.lists = {"Q0", "Q1", "Q2", "Q3", "Q4", "Q5", "Q6", "Q7"},
+	.lists = {{"Q0"}, {"Q1"}, {"Q2"}, {"Q3"}, {"Q4"}, {"Q5"}, {"Q6"}, {"Q7"}},
 	.ghost_lists = {"Qout"},
 	.ghosts = mq_ghosts,
 	.init = mq_init,
@@ -404,7 +391,5 @@ const tp_policy tp_policy_mq = {
 	.restore = mq_restore,
 	.admit = mq_admit,
 	.forget = mq_forget,
-	.coldest = mq_coldest,
-	.trim_ghosts = mq_trim_ghosts,
 	.check = mq_check,
 };

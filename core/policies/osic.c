@@ -56,7 +56,7 @@
  * backends that look for victims do not touch the same frames.
  * Memory: nothing beside the node; no ghosts.
  */
-#include "usage_ring.h"
+#include "tidepool/parts/usage_ring.h"
 
 #define MAX_PARTITIONS 16
 
@@ -295,7 +295,7 @@ const tp_policy tp_policy_osic = {
 	.state_size = sizeof(osic_state),
 	.params = osic_params,
 	.fields = osic_fields,
-	.lists = {"~ring"},
+	.lists = {{"ring", TP_RING}},
 	.init = cut,
 	.join = osic_join,
 	.leave = osic_leave,

@@ -40,10 +40,10 @@
  * Memory: nothing beside the node; no ghosts: the counts of pages that are
  * not cached are in their extents.
  */
-#include "exponent.h"
-#include "sample.h"
+#include "tidepool/parts/exponent.h"
+#include "tidepool/parts/sample.h"
 
-#include "tidepool/extents.h"
+#include "tidepool/tier/extents.h"
 
 enum
 {
@@ -67,7 +67,7 @@ temperature_of(const tp_pool *pool, tp_page page)
 {
 	const double *params = pool->header->params;
 
-	return tp_extents_page(pool->extents, page, params[PARAM_PAGES] != 0,
+	return tp_extents_page(pool->services->extents, page, params[PARAM_PAGES] != 0,
 						   params[PARAM_BURST_WEIGHT]);
 }
 
@@ -100,8 +100,10 @@ page_temperature_victim(const tp_pool *pool, tp_page incoming,
 			least = out;
 		}
 	}
+	if (n == 0)
+		return TP_NONE;
 	return in > least && in >= (1 + params[PARAM_ADMIT_MARGIN]) * least ?
-		choice : TP_NONE;
+		choice : TP_REFUSED;
 }
 
 static void
@@ -204,7 +206,7 @@ const tp_policy tp_policy_page_temperature = {
 	.source = "Tidepool, after Canim et al., PVLDB 2010",
 	.flags = TP_HIT_NOTHING | TP_READS_EXTENTS | TP_RANDOMIZED,
 	.params = page_temperature_params,
-	.lists = {"~cached"},
+	.lists = {{"cached", TP_RING}},
 	.expect_choice = page_temperature_expect_choice,
 	.victim = page_temperature_victim,
 	.evict = page_temperature_evict,

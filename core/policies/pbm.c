@@ -82,10 +82,10 @@
  */
 #include "tidepool/text.h"
 
-#include "furthest.h"
-#include "pbm_chain.h"
-#include "pbm_page.h"
-#include "sample.h"
+#include "prediction/furthest.h"
+#include "prediction/page_chain.h"
+#include "prediction/page_history.h"
+#include "tidepool/parts/sample.h"
 
 enum
 {
@@ -210,14 +210,14 @@ estimate(const tp_pool *pool, uint32_t frame, double from, uint64_t now)
 	double		wait = TP_NEVER;
 	double		other = TP_NEVER;
 
-	if (pool->scans != NULL)
+	if (pool->services->scans != NULL)
 		wait = param(pool, PARAM_HABITS) ?
-			tp_scan_expected_access(pool->scans, tp_page_of(pool, frame), from,
+			tp_scan_expected_access(pool->services->scans, tp_page_of(pool, frame), from,
 									now) :
-			tp_scan_next_access_from(pool->scans, tp_page_of(pool, frame),
+			tp_scan_next_access_from(pool->services->scans, tp_page_of(pool, frame),
 									 from, now);
-	if (pool->trails != NULL && param(pool, PARAM_INDEX_SCANS))
-		other = pbm_page_trailing(page, pool->trails, now);
+	if (pool->services->trails != NULL && param(pool, PARAM_INDEX_SCANS))
+		other = pbm_page_trailing(page, pool->services->trails, now);
 	wait = other < wait ? other : wait;
 	if (param(pool, PARAM_FREQUENCY) != FREQUENCY_OFF)
 		other = pbm_page_frequency(page, now);
@@ -616,7 +616,7 @@ const tp_policy tp_policy_pbm = {
 	.extra_size = sizeof(pbm_page),
 	.chooser_size = sizeof(pbm_choice),
 	.params = pbm_params,
-	.lists = {"~frames"},
+	.lists = {{"frames", TP_RING}},
 	.init_chooser = pbm_init_chooser,
 	.hit = pbm_hit,
 	.expect_choice = pbm_expect_choice,

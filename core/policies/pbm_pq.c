@@ -86,7 +86,7 @@
  * estimates serve 16 evictions.
  * Memory: 24 bytes per frame beside the node; no ghosts.
  */
-#include "timeline.h"
+#include "prediction/timeline.h"
 
 enum
 {
@@ -389,7 +389,7 @@ const tp_policy tp_policy_pbm_pq = {
 	.extra_size = sizeof(block_group),
 	.params = pbm_pq_params,
 	.fields = pbm_pq_fields,
-	.lists = {"~frames", "passed"},
+	.lists = {{"frames", TP_RING}, {"passed"}},
 	.init = pbm_pq_init,
 	.join = pbm_pq_join,
 	.leave = pbm_pq_leave,

@@ -28,7 +28,7 @@
  * Benefits: a hit costs nothing at all; no pattern is its worst case.
  * Memory: nothing beside the node; no ghosts.
  */
-#include "sample.h"
+#include "tidepool/parts/sample.h"
 
 #define DRAWS 16				/* before the members are searched in order */
 
@@ -122,7 +122,7 @@ const tp_policy tp_policy_random = {
 	.source = "Belady, IBM Systems Journal 1966",
 	.flags = TP_HIT_NOTHING | TP_CHOICE_LOCK_FREE | TP_UPCOMING_LOCK_FREE |
 		TP_RANDOMIZED,
-	.lists = {"~frames"},
+	.lists = {{"frames", TP_RING}},
 	.expect_choice = random_expect_choice,
 	.victim = random_victim,
 	.evict = random_evict,

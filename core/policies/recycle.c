@@ -25,7 +25,7 @@
  * one relaxed store on the page's own frame; no parameter.
  * Memory: nothing beside the node; no ghosts.
  */
-#include "usage_ring.h"
+#include "tidepool/parts/usage_ring.h"
 
 static void
 recycle_init(const tp_pool *pool)
@@ -79,7 +79,7 @@ const tp_policy tp_policy_recycle = {
 	.flags = TP_HIT_LOCK_FREE | TP_COUNTS_ALL,
 	.state_size = sizeof(usage_ring),
 	.fields = recycle_fields,
-	.lists = {"~ring"},
+	.lists = {{"ring", TP_RING}},
 	.init = recycle_init,
 	.leave = usage_ring_leave,
 	.hit = usage_ring_hit,

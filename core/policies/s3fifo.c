@@ -60,7 +60,7 @@
  * is referenced once leaves by way of S and disturbs M not at all.
  * Memory: nothing beside the node; `ghost` ghosts per frame.
  */
-#include "count.h"
+#include "tidepool/parts/count.h"
 
 enum
 {
@@ -94,13 +94,6 @@ s_has_target_size(const tp_pool *pool)
 	return tp_list_of(pool, S)->count >= tp_state(pool, s3fifo_state)->target;
 }
 
-static void
-s3fifo_trim_ghosts(const tp_pool *pool, uint32_t limit)
-{
-	while (pool->header->ghost_count > limit)
-		tp_ghost_drop_tail(pool, G);
-}
-
 /* The pool's size has changed. */
 static void
 set_targets(const tp_pool *pool)
@@ -128,7 +121,7 @@ s3fifo_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	(void) frame;
 	(void) slot;
 	set_targets(pool);
-	s3fifo_trim_ghosts(pool, tp_state(pool, s3fifo_state)->ghost_limit);
+	tp_trim_ghosts(pool, tp_state(pool, s3fifo_state)->ghost_limit);
 }
 
 static void
@@ -221,7 +214,7 @@ s3fifo_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	s3fifo_forget(pool, frame);
 	if (!from_s || limit == 0)
 		return;
-	s3fifo_trim_ghosts(pool, limit - 1);
+	tp_trim_ghosts(pool, limit - 1);
 	tp_ghost_push(pool, G, frame);
 }
 
@@ -297,7 +290,7 @@ const tp_policy tp_policy_s3fifo = {
 	.state_size = sizeof(s3fifo_state),
 	.params = s3fifo_params,
 	.fields = s3fifo_fields,
-	.lists = {"S", "M"},
+	.lists = {{"S"}, {"M"}},
 	.ghost_lists = {"G"},
 	.ghosts = s3fifo_ghosts,
 	.init = set_targets,
@@ -310,6 +303,5 @@ const tp_policy tp_policy_s3fifo = {
 	.forget = s3fifo_forget,
 	.coldest = s3fifo_coldest,
 	.upcoming = s3fifo_upcoming,
-	.trim_ghosts = s3fifo_trim_ghosts,
 	.check = s3fifo_check,
 };

@@ -45,7 +45,7 @@
  * survivors are not moved at all; no parameter.
  * Memory: nothing beside the node; no ghosts.
  */
-#include "count.h"
+#include "tidepool/parts/count.h"
 
 enum
 {
@@ -232,7 +232,7 @@ const tp_policy tp_policy_sieve = {
 	.source = "Zhang, Yang, Yue, Vigfusson, Rashmi, NSDI 2024",
 	.flags = TP_HIT_LOCK_FREE,
 	.state_size = sizeof(sieve_state),
-	.lists = {"queue"},
+	.lists = {{"queue"}},
 	.init = sieve_init,
 	.hit = sieve_hit,
 	.victim = sieve_victim,

@@ -8,51 +8,28 @@
  * and replacement of pages that goes by them.
  *
  * Where this differs from the paper:
- *	1. A page of a cold extent is refused also when it is as cold as the
- *	   coldest in the pool, 0 included: to exchange equals costs a write.
- *	2. Pages of one extent have one temperature; of equals, the one in the
- *	   frame of the lower number goes, which keeps the order strict.
- *	3. A second order, by bands, is O(1) (tac_bands.h).
+ *	1. A page of a cold extent is also refused when it is exactly as cold as
+ *	   the coldest in the pool, 0 included: exchanging equals costs a write.
+ *	2. All pages of an extent have one temperature; among equals the lower
+ *	   frame number goes, which keeps the order strict.
+ *	3. Frames that a search found unusable leave the heap for the list "passed"
+ *	   (search.h); if nothing else is usable, they are searched from its tail.
  *
- * DEFINITION.  T(page) is the temperature of the page's extent now.
- *	  order=heap: lists cached, a ring, and passed, the frames that a search
- * found unusable, most recently looked at at the head.  Each frame has a
- * temperature as last looked at.  victim: twice, as long as there are frames on
- * passed that were not looked at yet, the tail of passed goes to cached if it
- * is usable, else to the head of passed.  Then take the coldest of cached as
- * last looked at, lowest number first.  If it is unusable, it goes to the head
- * of passed; if T of its page is warmer, note T, at most heap_refresh times;
- * and again.  Otherwise it is the choice.  If cached is empty the choice is the
- * first usable frame from the tail of passed.
- *	  order=bands: lists b0 .. b9, as in tac_bands.h.  victim: up to
- * heap_refresh times: the bands are searched (list.h), the lowest first; if T
- * of the page that is found belongs in a higher band, move the frame to the
- * head of that one and search again.  The frame found last is the choice.
- *	  In both, the choice is refused unless T(incoming) > T(choice) and
- * T(incoming) >= (1 + admit_margin) * T(choice).
- *	  hit: nothing; the read has warmed the extent.  admit: note T; to cached,
- * or to the head of its band.  evict, forget: off the list.  join, leave:
- * nothing.
- *	  coldest: by heap, passed or not, those of temperature 0, then the others by the binary
- * exponent of the temperature last looked at, as of now, -20 .. 39 (what is
- * outside counts as at the end), in the order of members; by bands, the
- * lowest first, from the tail.
- *	  upcoming: by heap, cell by cell from the top; by bands, as coldest.
- *
- * Costs: a victim O(heap_refresh * log c) by heap; knows extents, not pages:
- * a page that is never read again stays warm among neighbours that are.
- * Benefits: hits touch nothing; cold pages, those of scans above all, are not
- * admitted, so that little is written.
+ * Costs: O(heap_refresh * log c) for a victim.  The policy knows extents, not
+ * pages: a page that is never read again stays warm among neighbours that are.
+ * Benefits: hits touch nothing.  Cold pages, above all those of scans, are not
+ * admitted, so little is written.
  * Memory: 24 bytes a frame beside the node; no ghosts.  The temperatures are
  * the caller's (64 bytes an extent).
  */
-#include "heap.h"
-#include "tac_bands.h"
+#include "tidepool/parts/heap.h"
+#include "tidepool/parts/exponent.h"
+#include "tidepool/tier/extents.h"
 
 enum
 {
-	CACHED = 1,					/* order=heap: the pages, a heap; but */
-	PASSED						/* those that a search found unusable, most
+	CACHED = 1,					/* pages in a heap by temperature as last seen */
+	PASSED						/* pages that a search found unusable, most
 								 * recently looked at at the head */
 };
 
@@ -63,22 +40,13 @@ enum
 	PARAM_SEQUENTIAL_ABOVE,
 	PARAM_AGING,
 	PARAM_ADMIT_MARGIN,
-	PARAM_HEAP_REFRESH,
-	PARAM_ORDER
-};
-
-enum
-{
-	ORDER_HEAP,
-	ORDER_BANDS
+	PARAM_HEAP_REFRESH
 };
 
 typedef struct tac_state
 {
-	int64_t		top;			/* level of the warmest band */
 	double		margin;			/* 1 + admit_margin */
-	uint32_t	refresh;		/* frames to look at again for a victim */
-	bool		banded;			/* order=bands */
+	uint32_t	refresh;		/* stale temperatures to update for a victim */
 } tac_state;
 
 typedef struct tac_frame
@@ -96,7 +64,8 @@ frame_of(const tp_pool *pool, uint32_t frame)
 static tp_temperature
 temperature_now(const tp_pool *pool, uint32_t frame)
 {
-	return tp_extents_temperature(pool->extents, tp_page_of(pool, frame));
+	return tp_extents_temperature(pool->services->extents,
+								  tp_page_of(pool, frame));
 }
 
 static bool
@@ -118,7 +87,6 @@ tac_init(const tp_pool *pool)
 
 	state->margin = 1 + params[PARAM_ADMIT_MARGIN];
 	state->refresh = (uint32_t) params[PARAM_HEAP_REFRESH];
-	state->banded = params[PARAM_ORDER] == ORDER_BANDS;
 }
 
 static void
@@ -150,8 +118,9 @@ look_again(const tp_pool *pool, tp_usable usable, void *arg)
 	}
 }
 
+/* The coldest usable page; of temperatures seen, at most `refresh` are stale. */
 static uint32_t
-heap_choice(const tp_pool *pool, tp_usable usable, void *arg)
+coldest_usable(const tp_pool *pool, tp_usable usable, void *arg)
 {
 	uint32_t	refresh = tp_state(pool, tac_state)->refresh;
 	uint32_t	count;
@@ -180,39 +149,13 @@ heap_choice(const tp_pool *pool, tp_usable usable, void *arg)
 }
 
 static uint32_t
-band_choice(const tp_pool *pool, tp_usable usable, void *arg)
-{
-	tac_state  *state = tp_state(pool, tac_state);
-	uint8_t		order[BANDS];
-
-	for (uint32_t refresh = state->refresh;; refresh--)
-	{
-		uint32_t	frame;
-		tp_temperature now;
-		int64_t		level = state->top;
-
-		bands_order(state->top, order);
-		frame = tp_lists_search(pool, order, BANDS, usable, arg);
-		if (frame == TP_NONE || refresh == 0)
-			return frame;
-		now = temperature_now(pool, frame);
-		while (band_at(level) != pool->nodes[frame].list)
-			level--;
-		if (level_of(now) <= level)
-			return frame;
-		tp_list_move_head(pool, band_for(pool, &state->top, now), frame);
-	}
-}
-
-static uint32_t
 tac_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		   const tp_access *access)
 {
 	const tac_state *state = tp_state(pool, tac_state);
-	tp_temperature in = tp_extents_temperature(pool->extents, incoming);
+	tp_temperature in = tp_extents_temperature(pool->services->extents, incoming);
 	tp_temperature out;
-	uint32_t	choice = state->banded ? band_choice(pool, usable, arg) :
-		heap_choice(pool, usable, arg);
+	uint32_t	choice = coldest_usable(pool, usable, arg);
 
 	(void) access;
 	if (choice == TP_NONE)
@@ -221,38 +164,23 @@ tac_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 	/* both as of the same epoch, now */
 	out = temperature_now(pool, choice);
 	return in.saved > out.saved && in.saved >= state->margin * out.saved ?
-		choice : TP_NONE;
-}
-
-static void
-enter(const tp_pool *pool, uint32_t frame)
-{
-	tac_state  *state = tp_state(pool, tac_state);
-	tp_temperature now = temperature_now(pool, frame);
-
-	if (state->banded)
-		tp_list_push_head(pool, band_for(pool, &state->top, now), frame);
-	else
-	{
-		frame_of(pool, frame)->seen = now;
-		heap_enter(pool, frame);
-	}
+		choice : TP_REFUSED;
 }
 
 static void
 tac_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	(void) access;
-	enter(pool, frame);
+	frame_of(pool, frame)->seen = temperature_now(pool, frame);
+	heap_enter(pool, frame);
 }
 
 static void
 tac_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 			const tp_access *access)
 {
-	(void) list;				/* it may have become another band's */
-	(void) access;
-	enter(pool, frame);
+	(void) list;
+	tac_admit(pool, frame, access);
 }
 
 static void
@@ -278,33 +206,26 @@ tac_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 }
 
 static uint32_t
-coldest_band(const tp_pool *pool, uint32_t frame)
+band_of(const tp_pool *pool, uint32_t frame)
 {
-	uint32_t	epoch = pool->extents == NULL ? 0 : pool->extents->epoch;
+	const struct tp_extents *extents = pool->services->extents;
 
-	return exponent_band(tp_temperature_at(frame_of(pool, frame)->seen, epoch));
+	return exponent_band(tp_temperature_at(frame_of(pool, frame)->seen,
+										   extents == NULL ? 0 : extents->epoch));
 }
 
 static uint32_t
 tac_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	const tac_state *state = tp_state(pool, tac_state);
-	uint8_t		order[BANDS];
-
-	if (!state->banded)
-		return tp_coldest_bands(pool, cursor, EXPONENT_BANDS, 0, coldest_band);
-	bands_order(state->top, order);
-	return tp_coldest_lists(pool, cursor, order, BANDS);
+	return tp_coldest_bands(pool, cursor, EXPONENT_BANDS, 0, band_of);
 }
 
 static uint32_t
 tac_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 {
-	uint32_t	frame;
+	uint32_t	frame = heap_walk(pool, tp_list_of(pool, CACHED)->count,
+								  &ahead->cursor);
 
-	if (tp_state(pool, tac_state)->banded)
-		return tac_coldest(pool, &ahead->cursor);
-	frame = heap_walk(pool, tp_list_of(pool, CACHED)->count, &ahead->cursor);
 	ahead->cursor.taken += frame != TP_NONE;
 	return frame;
 }
@@ -312,16 +233,9 @@ tac_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 static int
 tac_check(const tp_pool *pool, tp_report report, void *arg)
 {
-	const tac_state *state = tp_state(pool, tac_state);
-	uint32_t	cached = tp_list_of(pool, CACHED)->count;
-	uint32_t	of_heap = cached + tp_list_of(pool, PASSED)->count;
-	int			bad = tp_expect(of_heap == (state->banded ? 0 : tp_resident(pool)),
-								"page on a list of the other order", of_heap, report, arg);
-
-	return bad + heap_check(pool, cached, CACHED, comes_first, report, arg);
+	return heap_check(pool, tp_list_of(pool, CACHED)->count, CACHED, comes_first,
+					  report, arg);
 }
-
-static const char *const order_choices[] = {"heap", "bands", NULL};
 
 static const tp_param tac_params[] = {
 	[PARAM_EXTENT] = {
@@ -354,12 +268,6 @@ static const tp_param tac_params[] = {
 		.default_value = 5, .min = 0, .max = 1 << 20,
 		.help = "cached pages whose temperature is looked at again for a victim"
 	},
-	[PARAM_ORDER] = {
-		.name = "order", .type = TP_PARAM_ENUM,
-		.default_value = ORDER_HEAP, .min = 0, .max = ORDER_BANDS,
-		.help = "how the coldest is found: exactly, or by powers of two",
-		.choices = order_choices
-	},
 	{0}
 };
 
@@ -371,7 +279,7 @@ const tp_policy tp_policy_tac = {
 	.state_size = sizeof(tac_state),
 	.extra_size = sizeof(tac_frame),
 	.params = tac_params,
-	.lists = {"~cached", "passed", "b0", "b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8", "b9"},
+	.lists = {{"cached", TP_RING}, {"passed"}},
 	.init = tac_init,
 	.leave = tac_leave,
 	.victim = tac_victim,

@@ -68,7 +68,7 @@
  * is remembered of far more pages than are resident, without ghosts.
  * Memory: 16 bytes per frame beside the node; no ghosts.
  */
-#include "tidepool/sketch.h"
+#include "tidepool/parts/sketch.h"
 
 enum
 {
@@ -306,7 +306,7 @@ const tp_policy tp_policy_w_tinylfu = {
 	.extra_size = sizeof(tp_sketch_cell),
 	.params = w_tinylfu_params,
 	.fields = w_tinylfu_fields,
-	.lists = {"window", "probation", "protected"},
+	.lists = {{"window"}, {"probation"}, {"protected"}},
 	.join = w_tinylfu_join,
 	.leave = w_tinylfu_leave,
 	.hit = w_tinylfu_hit,

@@ -65,8 +65,8 @@
  * in watt_log.h.  A hit overtaken by the frame's next admission may leave the
  * new page some of the old one's stamps, unless the caller holds a pin.
  */
-#include "sample.h"
-#include "watt_log.h"
+#include "tidepool/parts/sample.h"
+#include "tidepool/parts/epoch_log.h"
 
 enum
 {
@@ -204,13 +204,6 @@ ghost_limit(const tp_pool *pool)
 					   pool->header->frames);
 }
 
-static void
-watt_trim_ghosts(const tp_pool *pool, uint32_t limit)
-{
-	while (pool->header->ghost_count > limit)
-		tp_ghost_drop_tail(pool, HISTORY);
-}
-
 /*
  * In a ghost, value is the first word of the accesses; small their number,
  * plus 16 if there is a write, and the two bytes of the write's stamp.
@@ -274,7 +267,7 @@ watt_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_ring_remove(pool, frame);
 	if (limit > 0)
 	{
-		watt_trim_ghosts(pool, limit - 1);
+		tp_trim_ghosts(pool, limit - 1);
 		leave_ghost(pool, frame);
 	}
 	if (__atomic_add_fetch(&state->evictions, 1, __ATOMIC_RELAXED) >= epoch_length)
@@ -295,7 +288,7 @@ watt_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 {
 	(void) frame;
 	(void) slot;
-	watt_trim_ghosts(pool, ghost_limit(pool));
+	tp_trim_ghosts(pool, ghost_limit(pool));
 }
 
 static uint32_t
@@ -403,7 +396,7 @@ const tp_policy tp_policy_watt = {
 	.extra_size = sizeof(watt_page),
 	.params = watt_params,
 	.fields = watt_fields,
-	.lists = {"~frames"},
+	.lists = {{"frames", TP_RING}},
 	.ghost_lists = {"history"},
 	.ghosts = watt_ghosts,
 	.leave = watt_leave,
@@ -415,6 +408,5 @@ const tp_policy tp_policy_watt = {
 	.forget = watt_forget,
 	.coldest = watt_coldest,
 	.upcoming = watt_upcoming,
-	.trim_ghosts = watt_trim_ghosts,
 	.check = watt_check,
 };

@@ -51,8 +51,6 @@ tp_block_pool(const tp_policy *policy, const double *params, uint32_t capacity,
 	unsigned char *p = block;
 
 	pool.policy = policy;
-	pool.scans = NULL;
-	pool.trails = NULL;
 	pool.extra_stride = stride_of(policy);
 	pool.ghosts_per_frame = tp_policy_ghosts_per_frame(policy, params);
 	pool.buckets_per_frame = tp_policy_buckets_per_frame(policy, params);
@@ -69,7 +67,7 @@ tp_block_pool(const tp_policy *policy, const double *params, uint32_t capacity,
 	pool.members = (uint32_t *) (void *) p;
 	p += (size_t) capacity * sizeof(uint32_t);
 	pool.buckets = (uint32_t *) (void *) p;
-	pool.extents = NULL;
+	pool.services = &tp_no_services;
 	return pool;
 }
 

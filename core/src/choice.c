@@ -15,7 +15,8 @@ cold_ends(const tp_pool *pool, uint32_t *frames)
 	uint32_t	n = 0;
 
 	for (unsigned list = 1;
-		 list <= TP_MAX_EXPECTED / 2 && policy->lists[list - 1] != NULL; list++)
+		 list <= TP_MAX_EXPECTED / 2 && policy->lists[list - 1].name != NULL;
+		 list++)
 	{
 		uint32_t	frame = __atomic_load_n(&tp_list_of(pool, list)->tail,
 											__ATOMIC_RELAXED);

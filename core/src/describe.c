@@ -32,7 +32,7 @@ put_list(tp_text *t, const tp_pool *pool, unsigned list)
 
 	if (t->length > 0)
 		tp_text_string(t, " | ");
-	tp_text_string(t, policy->lists[list - 1] + (ring ? 1 : 0));
+	tp_text_string(t, policy->lists[list - 1].name);
 	tp_text_char(t, ':');
 	if (ring)
 	{
@@ -93,7 +93,7 @@ tp_describe(const tp_pool *pool, char *buffer, size_t size)
 	tp_text		t = {buffer, size, 0};
 
 	for (unsigned list = 1;
-		 list < TP_MAX_LISTS && policy->lists[list - 1] != NULL; list++)
+		 list < TP_MAX_LISTS && policy->lists[list - 1].name != NULL; list++)
 		put_list(&t, pool, list);
 	for (unsigned list = 1; list < TP_MAX_GHOST_LISTS &&
 		 policy->ghost_lists[list - 1] != NULL; list++)

@@ -10,6 +10,8 @@ _Static_assert(sizeof(tp_node) == 32, "a node is half a cache line");
 _Static_assert(sizeof(tp_ghost) == 32, "a ghost is half a cache line");
 _Static_assert(sizeof(tp_header) <= 2048, "a header is at most 2 KiB");
 
+const tp_services tp_no_services = {NULL, NULL, NULL};
+
 void
 tp_pool_init(const tp_pool *pool, const double *params, uint64_t seed)
 {
@@ -128,9 +130,7 @@ tp_leave(const tp_pool *pool, uint32_t frame)
 		tp_list_remove(pool, frame);
 
 	/* all that the frame's departure leaves room for, the spare one too */
-	if (pool->policy->trim_ghosts != NULL)
-		pool->policy->trim_ghosts(pool, last == 0 ? 0 :
-								  last * pool->ghosts_per_frame + 1);
+	tp_trim_ghosts(pool, last == 0 ? 0 : last * pool->ghosts_per_frame + 1);
 	tp_ghosts_move_out(pool, frame);
 	pool->members[slot] = moved;
 	pool->nodes[moved].slot = slot;
@@ -173,7 +173,7 @@ check_members(const tp_pool *pool, tp_report report, void *arg)
 						 "list count is not the number of frames on it", list,
 						 report, arg);
 		if (list > 0 && counts[list] > 0)
-			bad += tp_expect(pool->policy->lists[list - 1] != NULL,
+			bad += tp_expect(pool->policy->lists[list - 1].name != NULL,
 							 "frames on a list without a name", list, report, arg);
 	}
 	return bad;
@@ -235,7 +235,7 @@ tp_check(const tp_pool *pool, tp_report report, void *arg)
 
 	bad += check_list(pool, TP_FREE, report, arg);
 	for (unsigned list = 1;
-		 list < TP_MAX_LISTS && policy->lists[list - 1] != NULL; list++)
+		 list < TP_MAX_LISTS && policy->lists[list - 1].name != NULL; list++)
 		if (!tp_list_is_ring(policy, list))
 			bad += check_list(pool, list, report, arg);
 	bad += tp_ghosts_check(pool, report, arg);

@@ -71,3 +71,11 @@ tp_text_page(tp_text *t, tp_page page)
 	}
 	tp_text_unsigned(t, page.block);
 }
+
+bool
+tp_text_equal(const char *a, const char *b)
+{
+	while (*a != '\0' && *a == *b)
+		a++, b++;
+	return *a == *b;
+}

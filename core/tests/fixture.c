@@ -44,7 +44,7 @@ keep_extents(fixture *f, uint32_t frames)
 	f->extents = malloc(tp_extents_size(FIXTURE_EXTENTS));
 	assert_non_null(f->extents);
 	tp_extents_init(f->extents, FIXTURE_EXTENTS, &settings);
-	f->pool.extents = f->extents;
+	f->services.extents = f->extents;
 }
 
 fixture *
@@ -59,6 +59,7 @@ fixture_new(const char *name, const char *params, uint32_t frames)
 	f->block = malloc(tp_block_size(policy, f->params, FIXTURE_CAPACITY));
 	f->pool = tp_block_init(policy, f->params, FIXTURE_CAPACITY, frames, 1,
 							f->block);
+	f->pool.services = &f->services;
 	if (policy->flags & TP_READS_EXTENTS)
 		keep_extents(f, frames);
 	return f;
@@ -94,9 +95,7 @@ move(fixture *f)
 	free(f->block);
 	f->block = block;
 	f->pool = tp_block_pool(before.policy, f->params, FIXTURE_CAPACITY, block);
-	f->pool.scans = before.scans;
-	f->pool.trails = before.trails;
-	f->pool.extents = f->extents;
+	f->pool.services = &f->services;
 }
 
 static uint32_t
@@ -136,7 +135,7 @@ reference(fixture *f, tp_page page, const tp_access *access)
 	}
 	f->misses++;
 	frame = tp_victim(&f->pool, page, usable, f, access);
-	if (frame == TP_NONE)
+	if (!tp_is_frame(frame))
 	{
 		f->refused++;
 		return;
@@ -164,7 +163,7 @@ leave(fixture *f)
 	tp_access	access = {.now = f->now};
 	uint32_t	frame = tp_victim(&f->pool, tp_page_make(UINT32_MAX, 0), usable, f, &access);
 
-	assert_int_not_equal(frame, TP_NONE);
+	assert_true(tp_is_frame(frame));
 	if (tp_is_resident(&f->pool, frame))
 		tp_evict(&f->pool, frame, &access);
 	tp_leave(&f->pool, frame);

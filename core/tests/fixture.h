@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "tidepool/extents.h"
+#include "tidepool/tier/extents.h"
 #include "tidepool/pool.h"
 
 #define FIXTURE_CAPACITY 64
@@ -30,6 +30,7 @@ typedef struct fixture
 {
 	tp_pool		pool;
 	void	   *block;
+	tp_services services;		/* of the pool */
 	tp_extents *extents;		/* NULL if the policy does not read them */
 	bool		pinned[FIXTURE_CAPACITY];
 	double		params[TP_MAX_PARAMS];

@@ -31,7 +31,7 @@ def undefined_symbols(library: Path) -> set[str]:
 
 def foreign_headers(core: Path) -> list[str]:
     found = []
-    for folder in ("include", "src", "policies"):
+    for folder in ("include", "src", "parts", "prediction", "tier", "policies"):
         for path in sorted((core / folder).rglob("*.[ch]")):
             for name in re.findall(r"^\s*#\s*include\s*<([^>]+)>", path.read_text(), re.M):
                 if name not in HEADERS:

@@ -17,15 +17,6 @@ refuses_when_full(void **unused)
 	fixture_free(f);
 }
 
-/* on_full is for the server: the core refuses either way. */
-static void
-refuses_whatever_on_full_says(void **unused)
-{
-	(void) unused;
-	expect_state("keep", "on_full=0", 2, "1 2 3", "kept: 2 1");
-	expect_state("keep", "on_full=1", 2, "1 2 3", "kept: 2 1");
-}
-
 static void
 hits_change_nothing(void **unused)
 {
@@ -89,7 +80,6 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refuses_when_full),
-		cmocka_unit_test(refuses_whatever_on_full_says),
 		cmocka_unit_test(hits_change_nothing),
 		cmocka_unit_test(vacuum_and_repetition_enter_as_others),
 		cmocka_unit_test(forget_makes_room),

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "fixture.h"
-#include "tidepool/trail.h"
+#include "tidepool/prediction/trail.h"
 
 /* As the paper has it; 1 is frequency=on, 2 off. */
 #define PAPER "remember=0,neighbours=0,habits=0,"
@@ -50,8 +50,8 @@ pool(const char *params, uint32_t frames, const char *text)
 {
 	fixture    *f = fixture_new("pbm", params, frames);
 
-	f->pool.scans = &scans;
-	f->pool.trails = &trails;
+	f->services.scans = &scans;
+	f->services.trails = &trails;
 	fixture_run(f, text);
 	return f;
 }

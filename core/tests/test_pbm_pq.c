@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "fixture.h"
-#include "tidepool/scan.h"
+#include "tidepool/prediction/scan.h"
 
 #define PARAMS "bucket=128,buckets_per_group=2,groups=3"
 #define SLICE 128000			/* microseconds */
@@ -53,7 +53,7 @@ begin(uint32_t victims, uint32_t frames)
 
 	sprintf(params, PARAMS ",victims=%u", victims);
 	f = fixture_new("pbm_pq", params, frames);
-	f->pool.scans = &scans;
+	f->services.scans = &scans;
 }
 
 /* A scan begins. */
@@ -142,7 +142,7 @@ without_a_registry_none_is_requested(void **unused)
 {
 	(void) unused;
 	begin(1, 2);
-	f->pool.scans = NULL;
+	f->services.scans = NULL;
 	fixture_run(f, "0 128 256");
 	expect_timeline("not requested: 2*1 1*1 | overdue: | position=0 "
 					"| proposals=0");

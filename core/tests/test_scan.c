@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "tidepool/scan.h"
+#include "tidepool/prediction/scan.h"
 
 #define SPEED 1000.0			/* blocks per second */
 #define RELATION 7

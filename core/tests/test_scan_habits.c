@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tidepool/scan.h"
+#include "tidepool/prediction/scan.h"
 
 #define RELATION 7
 #define MS 1000					/* microseconds */

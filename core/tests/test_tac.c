@@ -10,14 +10,13 @@
 #include "fixture.h"
 
 #define RANDOM_ONLY "extent=4,window=1,sequential_above=1"
-#define NO_BANDS " | passed:" BANDS
-#define BANDS " | b0: | b1: | b2: | b3: | b4: | b5: | b6: | b7: | b8: | b9:"
+#define NONE_PASSED " | passed:"
 
 static void
 all_is_admitted_while_there_is_room(void **unused)
 {
 	(void) unused;
-	expect_state("tac", RANDOM_ONLY, 3, "0 8 16", "cached: 0 8 16" NO_BANDS);
+	expect_state("tac", RANDOM_ONLY, 3, "0 8 16", "cached: 0 8 16" NONE_PASSED);
 }
 
 static void
@@ -27,7 +26,7 @@ the_equally_cold_are_refused(void **unused)
 
 	(void) unused;
 	fixture_run(f, "0 8 16");
-	fixture_expect(f, "cached: 0 8" NO_BANDS);
+	fixture_expect(f, "cached: 0 8" NONE_PASSED);
 	assert_int_equal(f->refused, 1);
 	fixture_free(f);
 }
@@ -36,14 +35,14 @@ static void
 a_warmer_page_replaces_the_coldest(void **unused)
 {
 	(void) unused;
-	expect_state("tac", RANDOM_ONLY, 2, "0 8 0 16 16", "cached: 0 16" NO_BANDS);
+	expect_state("tac", RANDOM_ONLY, 2, "0 8 0 16 16", "cached: 0 16" NONE_PASSED);
 }
 
 static void
 of_equals_the_lower_frame_goes(void **unused)
 {
 	(void) unused;
-	expect_state("tac", RANDOM_ONLY, 2, "0 8 16 16", "cached: 16 8" NO_BANDS);
+	expect_state("tac", RANDOM_ONLY, 2, "0 8 16 16", "cached: 16 8" NONE_PASSED);
 }
 
 /* Page 1 has warmed page 0, which was noted as 8. */
@@ -51,7 +50,7 @@ static void
 neighbours_warm_each_other(void **unused)
 {
 	(void) unused;
-	expect_state("tac", RANDOM_ONLY, 2, "0 8 1", "cached: 0 1" NO_BANDS);
+	expect_state("tac", RANDOM_ONLY, 2, "0 8 1", "cached: 0 1" NONE_PASSED);
 }
 
 /* Without a second look page 0 is the choice, which is as warm as page 1. */
@@ -60,9 +59,9 @@ looks_are_limited(void **unused)
 {
 	(void) unused;
 	expect_state("tac", RANDOM_ONLY ",heap_refresh=0", 2, "0 8 1",
-				 "cached: 0 8" NO_BANDS);
+				 "cached: 0 8" NONE_PASSED);
 	expect_state("tac", RANDOM_ONLY ",heap_refresh=1", 2, "0 8 1",
-				 "cached: 0 1" NO_BANDS);
+				 "cached: 0 1" NONE_PASSED);
 }
 
 static void
@@ -70,9 +69,9 @@ the_margin_is_asked_for(void **unused)
 {
 	(void) unused;
 	expect_state("tac", RANDOM_ONLY ",admit_margin=1", 2, "0 8 1 1 9",
-				 "cached: 0 1" NO_BANDS);
+				 "cached: 0 1" NONE_PASSED);
 	expect_state("tac", RANDOM_ONLY ",admit_margin=1.5", 2, "0 8 1",
-				 "cached: 0 8" NO_BANDS);
+				 "cached: 0 8" NONE_PASSED);
 }
 
 /*
@@ -84,8 +83,8 @@ sequential_reads_warm_little(void **unused)
 {
 	(void) unused;
 	expect_state("tac", "extent=4,sequential_above=2", 1, "1 2 3 4 5 6 7",
-				 "cached: 1" NO_BANDS);
-	expect_state("tac", RANDOM_ONLY, 1, "1 2 3 4 5 6 7", "cached: 7" NO_BANDS);
+				 "cached: 1" NONE_PASSED);
+	expect_state("tac", RANDOM_ONLY, 1, "1 2 3 4 5 6 7", "cached: 7" NONE_PASSED);
 }
 
 /* After two reads each temperature halves: 8/2 and 16/4 against 8 + 8/2. */
@@ -94,9 +93,9 @@ what_was_warm_cools(void **unused)
 {
 	(void) unused;
 	expect_state("tac", RANDOM_ONLY ",aging=1", 2, "0 0 8 8 16",
-				 "cached: 16 8" NO_BANDS);
+				 "cached: 16 8" NONE_PASSED);
 	expect_state("tac", RANDOM_ONLY ",aging=100", 2, "0 0 8 8 16",
-				 "cached: 0 8" NO_BANDS);
+				 "cached: 0 8" NONE_PASSED);
 }
 
 static void
@@ -106,12 +105,12 @@ pinned_pages_are_passed_over(void **unused)
 
 	(void) unused;
 	fixture_run(f, "0 8 16 !0 !8 24 24 ?0 32 32");
-	fixture_expect(f, "cached: 32 24 | passed: 8" BANDS);
+	fixture_expect(f, "cached: 32 24 | passed: 8");
 	fixture_run(f, "!32 !24 !8 40 40 40 40");
-	fixture_expect(f, "cached: | passed: 24 32 8" BANDS);
+	fixture_expect(f, "cached: | passed: 24 32 8");
 	fixture_run(f, "?8 48 48 48 48 48");	/* 8 is colder than 32, which is
 											 * passed */
-	fixture_expect(f, "cached: 48 | passed: 32 24" BANDS);
+	fixture_expect(f, "cached: 48 | passed: 32 24");
 	fixture_free(f);
 }
 
@@ -120,9 +119,9 @@ frames_come_and_go(void **unused)
 {
 	(void) unused;
 	expect_state("tac", RANDOM_ONLY, 3, "0 8 16 -8 / 24 24",
-				 "cached: 24 16" NO_BANDS);
+				 "cached: 24 16" NONE_PASSED);
 	expect_state("tac", RANDOM_ONLY, 1, "0 + 8 16 16",
-				 "cached: 16 8" NO_BANDS);
+				 "cached: 16 8" NONE_PASSED);
 }
 
 static void
@@ -140,86 +139,6 @@ coldest_by_heap(void **unused)
 	fixture_free(f);
 }
 
-/* ---- bands ---- */
-
-/* (a choice is given by its number) */
-#define BANDED RANDOM_ONLY ",order=1"
-
-/* 8 is of level 3, 16 of 4, 32 of 5; the list of level L is b(L mod 10). */
-static void
-bands_are_powers_of_two(void **unused)
-{
-	(void) unused;
-	expect_state("tac", BANDED, 4, "0 8 9 16",
-				 "cached: | passed: | b0: | b1: | b2: | b3: 16 8 0 | b4: 9"
-				 " | b5: | b6: | b7: | b8: | b9:");
-	expect_state("tac", BANDED, 4, "0 8 9 16 17",
-				 "cached: | passed: | b0: | b1: | b2: | b3: 16 8 | b4: 17 9"
-				 " | b5: | b6: | b7: | b8: | b9:");
-}
-
-/* Pages 8 and 0 are in b3 since 8; 0 is of level 5 now, 8 is not. */
-static void
-bands_look_again(void **unused)
-{
-	(void) unused;
-	expect_state("tac", BANDED, 2, "0 8 0 0 0 16 16",
-				 "cached: | passed: | b0: | b1: | b2: | b3: | b4: 16 | b5: 0"
-				 " | b6: | b7: | b8: | b9:");
-}
-
-static void
-bands_refuse(void **unused)
-{
-	fixture    *f = fixture_new("tac", BANDED, 2);
-
-	(void) unused;
-	fixture_run(f, "0 8 16");
-	assert_int_equal(f->refused, 1);
-	fixture_expect_coldest(f, "0 8");
-	fixture_free(f);
-}
-
-/*
- * Level 13 takes b3 from level 3, whose pages go to the end of b4.  It takes
- * 1,024 reads to get there from 3.
- */
-static void
-cold_bands_fall_together(void **unused)
-{
-	fixture    *f = fixture_new("tac", BANDED ",aging=1e6", 4);
-
-	(void) unused;
-	fixture_run(f, "0 0 1 8");
-	fixture_expect(f, "cached: | passed: | b0: | b1: | b2: | b3: 8 0 | b4: 1"
-				   " | b5: | b6: | b7: | b8: | b9:");
-	for (int i = 0; i < 1024; i++)
-		tp_extents_read(f->extents, tp_page_make(0, 16));
-	fixture_run(f, "16");
-	fixture_expect(f, "cached: | passed: | b0: | b1: | b2: | b3: 16 | b4: 1 8 0"
-				   " | b5: | b6: | b7: | b8: | b9:");
-	fixture_expect_coldest(f, "0 8 1 16");
-	fixture_free(f);
-}
-
-/* A jump of more levels than there are bands: all that was is the coldest. */
-static void
-bands_jump(void **unused)
-{
-	fixture    *f = fixture_new("tac", BANDED ",aging=1", 4);
-
-	(void) unused;
-	fixture_run(f, "0 8");
-	for (int i = 0; i < 4 * 20; i++)
-		tp_extents_read(f->extents, tp_page_make(0, 100));
-	fixture_run(f, "16 16");
-
-	/* epoch 20, so 8 is of level 23; the lowest band is that of 14 */
-	fixture_expect(f, "cached: | passed: | b0: | b1: | b2: | b3: 16 | b4: 8 0"
-				   " | b5: | b6: | b7: | b8: | b9:");
-	fixture_free(f);
-}
-
 /* Whoever keeps no temperatures gets a pool that never replaces a page. */
 static void
 without_temperatures_all_pages_are_cold(void **unused)
@@ -229,9 +148,9 @@ without_temperatures_all_pages_are_cold(void **unused)
 	(void) unused;
 	free(f->extents);
 	f->extents = NULL;
-	f->pool.extents = NULL;
+	f->services.extents = NULL;
 	fixture_run(f, "1 2 3 3 3");
-	fixture_expect(f, "cached: 1 2" NO_BANDS);
+	fixture_expect(f, "cached: 1 2" NONE_PASSED);
 	fixture_expect_coldest(f, "1 2");
 	fixture_free(f);
 }
@@ -252,11 +171,6 @@ main(void)
 		cmocka_unit_test(pinned_pages_are_passed_over),
 		cmocka_unit_test(frames_come_and_go),
 		cmocka_unit_test(coldest_by_heap),
-		cmocka_unit_test(bands_are_powers_of_two),
-		cmocka_unit_test(bands_look_again),
-		cmocka_unit_test(bands_refuse),
-		cmocka_unit_test(cold_bands_fall_together),
-		cmocka_unit_test(bands_jump),
 		cmocka_unit_test(without_temperatures_all_pages_are_cold),
 	};
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "fixture.h"
-#include "tidepool/tier.h"
+#include "tidepool/tier/tier.h"
 
 static const tp_device hdd = {10000, 50, 10000, 50};
 static const tp_device ssd = {100, 20, 40, 20};

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "tidepool/trail.h"
+#include "tidepool/prediction/trail.h"
 
 #define INDEX 9
 #define SCANS 4

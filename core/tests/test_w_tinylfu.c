@@ -6,7 +6,7 @@
  * pages do not meet in all four rows of the sketch: estimates are exact.
  */
 #include "fixture.h"
-#include "tidepool/sketch.h"
+#include "tidepool/parts/sketch.h"
 
 static void
 newcomers_pass_from_window_to_probation(void **unused)

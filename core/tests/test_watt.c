@@ -8,7 +8,7 @@
  * 1 with 3 accesses and 2 writes in its logs.
  */
 #include "fixture.h"
-#include "../policies/watt_log.h"
+#include "tidepool/parts/epoch_log.h"
 
 static void
 fills_free_frames_first(void **unused)

@@ -23,6 +23,8 @@ WRITE: int = lib.TP_WRITE
 CORRELATED: int = lib.TP_CORRELATED
 VACUUM: int = lib.TP_VACUUM
 
+REFUSED = -1  # in place of a victim: the policy does not want the page
+
 
 class Pool:
     """A policy at work on ``frames`` frames, with room for ``capacity``.
@@ -87,14 +89,18 @@ class Pool:
     def victim(
         self, page: int, unusable: Collection[int] = (), flags: int = 0, backend: int = 0
     ) -> int | None:
-        """Return the frame that the policy offers to the incoming page, if any."""
+        """Return the frame that the policy offers to the incoming page.
+
+        None if no frame is usable; REFUSED if the page is not to be cached.
+        """
         marks = ffi.NULL
         if unusable:
             marks = ffi.new("unsigned char[]", self.capacity)
             for frame in unusable:
                 marks[frame] = 1
         access = self._access(flags, backend)
-        return self._frame(lib.tps_cache_victim(self._cache, page, marks, access))
+        frame: int = lib.tps_cache_victim(self._cache, page, marks, access)
+        return REFUSED if frame == lib.TP_REFUSED else self._frame(frame)
 
     def evict(self, frame: int, flags: int = 0, backend: int = 0) -> None:
         """Carry out the eviction of the page in this frame, which is claimed then."""
@@ -168,7 +174,7 @@ class Pool:
                 continue
             self.read(page)
             frame = self.victim(page, flags=flags, backend=backend)
-            if frame is None:
+            if frame is None or frame == REFUSED:
                 continue
             if not self.is_free(frame):
                 self.evict(frame, flags, backend)

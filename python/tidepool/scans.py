@@ -1,6 +1,6 @@
 """Running scans, as a policy with foresight may ask them: for teaching, debugging and tests.
 
-The operations are those of core/include/tidepool/scan.h and trail.h.
+The operations are those of core/include/tidepool/prediction/scan.h and trail.h.
 
 >>> scans = Scans()
 >>> scan = scans.begin(first=100, count=50, speed=1e6)

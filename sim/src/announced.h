@@ -8,7 +8,7 @@
 #ifndef TIDEPOOL_SIM_ANNOUNCED_H
 #define TIDEPOOL_SIM_ANNOUNCED_H
 
-#include "tidepool/scan.h"
+#include "tidepool/prediction/scan.h"
 
 #include "events.h"
 #include "pagemap.h"

@@ -46,7 +46,7 @@ cache_keep_extents(tps_cache *cache, double random_saving,
 	settings.sequential_saving = sequential_saving;
 	free(cache->extents);
 	cache->extents = malloc(tp_extents_size(slots));
-	cache->pool.extents = cache->extents;
+	cache->services.extents = cache->extents;
 	if (cache->extents == NULL)
 		return false;
 	tp_extents_init(cache->extents, slots, &settings);
@@ -72,6 +72,7 @@ tps_cache_new(const tp_policy *policy, const double *params, uint32_t capacity,
 	}
 	cache->pool = tp_block_init(policy, params, capacity, frames, seed,
 								cache->block);
+	cache->pool.services = &cache->services;
 	if ((policy->flags & TP_READS_EXTENTS) &&
 		!cache_keep_extents(cache, RANDOM_SAVING, SEQUENTIAL_SAVING))
 	{
@@ -249,7 +250,6 @@ bool
 tps_cache_move(tps_cache *cache)
 {
 	const tp_policy *policy = cache->pool.policy;
-	const tp_pool before = cache->pool;
 	size_t		size = tp_block_size(policy, cache->params, cache->capacity);
 	void	   *block = make_block(cache, policy);
 
@@ -260,9 +260,7 @@ tps_cache_move(tps_cache *cache)
 	free(cache->block);
 	cache->block = block;
 	cache->pool = tp_block_pool(policy, cache->params, cache->capacity, block);
-	cache->pool.scans = before.scans;
-	cache->pool.trails = before.trails;
-	cache->pool.extents = cache->extents;
+	cache->pool.services = &cache->services;
 	return true;
 }
 
@@ -280,7 +278,7 @@ dispensable(const tp_pool *pool, const tp_access *access)
 	tp_cursor	cursor = {0};
 	uint32_t	frame = tp_victim(pool, nothing, NULL, NULL, access);
 
-	return frame != TP_NONE ? frame : tp_coldest(pool, &cursor);
+	return tp_is_frame(frame) ? frame : tp_coldest(pool, &cursor);
 }
 
 void

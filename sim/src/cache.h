@@ -7,7 +7,7 @@
 
 #include "tidepool/sim.h"
 
-#include "tidepool/extents.h"
+#include "tidepool/tier/extents.h"
 
 #include "pagetable.h"
 
@@ -21,6 +21,7 @@ struct tps_cache
 	pagetable	table;
 	tp_extents *extents;		/* NULL unless the policy goes by
 								 * temperatures, or it is a tier's */
+	tp_services services;		/* pool.services */
 };
 
 /*

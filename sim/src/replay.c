@@ -161,13 +161,13 @@ access_of(tps_replay *replay, const tps_events *events, size_t i)
 	return access;
 }
 
-/* The page in this frame, if it is dirty, goes to what is below. */
+/* A page is written to what is below the cache. */
 static void
-write_back(tps_replay *replay, uint32_t frame)
+write_below(tps_replay *replay, uint64_t page)
 {
-	replay->tally.totals.write_backs += replay->dirty[frame];
-	if (replay->io != NULL && replay->dirty[frame])
-		io_add(replay->io, EVENT_WRITE, cache_page_of(replay->cache, frame), 0, 0);
+	replay->tally.totals.write_backs++;
+	if (replay->io != NULL)
+		io_add(replay->io, EVENT_WRITE, page, 0, 0);
 }
 
 /*
@@ -226,7 +226,7 @@ victim_for(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 		counted_search search = {.pinned = &replay->pinned};
 
 		frame = tp_victim(pool, cache_page(page), look_at, &search, access);
-		if (frame == TP_NONE || tp_is_resident(pool, frame))
+		if (!tp_is_frame(frame) || tp_is_resident(pool, frame))
 			*ok = tally_search(&replay->tally, search.looks) && *ok;
 	}
 	else if (replay->pinned.count > 0)
@@ -264,14 +264,17 @@ load(tps_replay *replay, uint64_t page, const tp_access *access)
 		commit_admissions(replay);
 		frame = victim_for(replay, page, access, &ok);
 	}
-	if (frame == TP_NONE)
+	if (!tp_is_frame(frame))
 	{
 		replay->tally.totals.refused++;
+		if (access->flags & TP_WRITE)
+			write_below(replay, page);
 		return ok;
 	}
 	if (tp_is_resident(&cache->pool, frame))
 	{
-		write_back(replay, frame);
+		if (replay->dirty[frame])
+			write_below(replay, cache_page_of(cache, frame));
 		pinned_remove(&replay->pinned, frame);
 		cache_evict(cache, frame, access);
 	}
@@ -502,23 +505,19 @@ run_opt(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 
 	for (size_t i = from; i < to; i++)
 	{
+		bool		write = event_kind(events, i) == EVENT_WRITE;
 		bool		wrote_back = false;
-		uint64_t	written;
+		uint64_t	written = events->page[i];
 		opt_outcome outcome = opt_reference(replay->opt, events->page[i],
-											events->next_use[i],
-											event_kind(events, i) == EVENT_WRITE,
+											events->next_use[i], write,
 											&wrote_back, &written);
 
-		if (replay->io != NULL)
-		{
-			if (outcome != OPT_HIT)
-				io_add(replay->io, EVENT_READ, events->page[i], 0, 0);
-			if (wrote_back)
-				io_add(replay->io, EVENT_WRITE, written, 0, 0);
-		}
+		if (replay->io != NULL && outcome != OPT_HIT)
+			io_add(replay->io, EVENT_READ, events->page[i], 0, 0);
+		if (wrote_back || (write && outcome == OPT_REFUSED))
+			write_below(replay, written);
 		misses += outcome != OPT_HIT;
 		replay->tally.totals.refused += outcome == OPT_REFUSED;
-		replay->tally.totals.write_backs += wrote_back;
 		if (replay->tally.detailed &&
 			!tally_detail(&replay->tally, events->page[i], outcome != OPT_HIT))
 			*ok = false;

@@ -202,6 +202,6 @@ tps_scans_check(const tps_scans *scans, char *text, size_t size)
 void
 tps_cache_set_scans(tps_cache *cache, const tps_scans *scans)
 {
-	cache->pool.scans = scans == NULL ? NULL : &scans->view;
-	cache->pool.trails = scans == NULL ? NULL : &scans->trails;
+	cache->services.scans = scans == NULL ? NULL : &scans->view;
+	cache->services.trails = scans == NULL ? NULL : &scans->trails;
 }

@@ -6,7 +6,7 @@
 #define TIDEPOOL_SIM_SCANS_H
 
 #include "tidepool/sim.h"
-#include "tidepool/trail.h"
+#include "tidepool/prediction/trail.h"
 
 struct tps_scans
 {

@@ -1,7 +1,7 @@
 /*
  * tier.c
  *	  A tier on an SSD, fed with what a cache reads and writes.  See sim.h;
- *	  the order of things is that of core/include/tidepool/tier.h.
+ *	  the order of things is that of core/include/tidepool/tier/tier.h.
  *
  * Write-back: a dirty page goes to the SSD if it is there or gets a frame,
  * and is dirty there.  It is written while the cache waits: there is no other
@@ -221,7 +221,7 @@ admit(tps_tier *tier, uint64_t page, const tp_access *access)
 	uint32_t	frame = tp_tier_offer(&tier->core, cache_page(page), NULL, NULL,
 									  access);
 
-	if (frame == TP_NONE)
+	if (!tp_is_frame(frame))
 	{
 		tier->totals.refused++;
 		return TP_NONE;

@@ -5,7 +5,7 @@
 #ifndef TIDEPOOL_SIM_TIER_H
 #define TIDEPOOL_SIM_TIER_H
 
-#include "tidepool/streams.h"
+#include "tidepool/tier/streams.h"
 
 #include "cache.h"
 #include "opt_time.h"

@@ -12,6 +12,7 @@ from reference.base import Evicted, Frames, Model, promotes, search
 
 
 class ARC(Model):
+    policy = "arc"
     linked = ("T1", "T2")
     ghost_lists = ("B1", "B2")
 

@@ -14,6 +14,8 @@ WRITE, CORRELATED, VACUUM = 0x01, 0x02, 0x04
 
 MASK = 2**64 - 1
 
+REFUSED = -1  # in place of a victim: the page is not to be cached
+
 
 def mix64(x: int) -> int:
     """The finalizer of splitmix64."""
@@ -35,7 +37,7 @@ def last_usable(frames: list[int], unusable: Collection[int]) -> int | None:
 
 
 class Passed:
-    """What searches have passed of one list, as "searches" in core/include/tidepool/list.h.
+    """What searches have passed of one list, as "searches" in core/include/tidepool/parts/list.h.
 
     A list is given as a Python list, most recent first.
     """
@@ -173,7 +175,7 @@ def put_back(items: list[int], item: int, before: int | None, behind: int | None
 class Model:
     """A pool under one policy.
 
-    A subclass implements on_hit, choose, on_evict, on_admit, on_forget,
+    A subclass names its policy and implements on_hit, choose, on_evict, on_admit, on_forget,
     coldest and state, and on_join and on_leave if bounds depend on c.  It
     keeps its lists as Python lists of frames (resident, named in ``linked``)
     or pages (ghosts, named in ``ghost_lists``), most recent first. ``page``
@@ -184,6 +186,7 @@ class Model:
     may be.
     """
 
+    policy: str
     counts_all = False  # on_hit is also told of references that do not promote
     # attributes: lists of frames, lists of pages, dictionaries by frame
     linked: tuple[str, ...] = ()
@@ -229,7 +232,7 @@ class Model:
         self.scans.now = self.now
         return self.scans.next_access(page)
 
-    # ---- randomness, as core/include/tidepool/random.h ----
+    # ---- randomness, as core/include/tidepool/parts/random.h ----
 
     def random(self) -> int:
         self.random_state = (self.random_state + 0x9E3779B97F4A7C15) & MASK

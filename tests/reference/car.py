@@ -13,6 +13,7 @@ from reference.base import Evicted, Frames, Model, last_usable, promotes
 
 
 class CAR(Model):
+    policy = "car"
     linked = ("T1", "T2")
     ghost_lists = ("B1", "B2")
     per_frame = ("bit",)

@@ -10,6 +10,8 @@ from reference.base import VACUUM, Model
 class Clock(Model):
     """The members are the ring; ``hand`` is the index of the one it will look at next."""
 
+    policy = "clock"
+
     counts_all = True
     per_frame = ("usage",)
 

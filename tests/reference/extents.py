@@ -1,4 +1,4 @@
-"""Temperatures of extents (core/include/tidepool/extents.h), of any number of them."""
+"""Temperatures of extents (core/include/tidepool/tier/extents.h), of any number of them."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from reference.base import Frames, Model, search
 
 
 class FIFO(Model):
+    policy = "fifo"
     linked = ("queue",)
 
     def init(self) -> None:

@@ -10,6 +10,7 @@ from reference.sweep import Sweep
 
 
 class Hyperbolic(Model):
+    policy = "hyperbolic"
     per_frame = ("references", "inserted")
 
     def init(self) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Model
+from reference.base import REFUSED, Model
 
 
 class Keep(Model):
+    policy = "keep"
     linked = ("kept",)
 
     def init(self) -> None:
         self.kept: list[int] = []
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        return None
+        return REFUSED
 
     def on_evict(self, frame: int, flags: int) -> None:
         self.kept.remove(frame)

@@ -11,6 +11,7 @@ DRAWS = 64  # for a victim, at most
 
 
 class LeanEvict(Model):
+    policy = "lean_evict"
     linked = ("cooling",)
 
     def init(self) -> None:

@@ -15,6 +15,8 @@ class LIRS(Model):
     was in S ``depth`` times becomes LIR when it is referenced.
     """
 
+    policy = "lirs"
+
     depth = 1
 
     def init(self) -> None:

@@ -11,4 +11,6 @@ class LIRS2(LIRS):
     A HIR page becomes LIR at a reference if the two before it are in S.
     """
 
+    policy = "lirs2"
+
     depth = 2

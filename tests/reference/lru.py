@@ -8,6 +8,7 @@ from reference.base import Frames, Model, search
 
 
 class LRU(Model):
+    policy = "lru"
     linked = ("recent",)
 
     def init(self) -> None:

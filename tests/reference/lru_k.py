@@ -11,6 +11,8 @@ from reference.base import Evicted, Model, Passed, PassedList, neighbours, promo
 class LRUK(Model):
     """A page's history is the times of its uncorrelated references, newest first."""
 
+    policy = "lru_k"
+
     LOOKS = 32  # at pages of finite K-distance, for one that is eligible
 
     def init(self) -> None:

@@ -9,6 +9,7 @@ from reference.base import Evicted, Frames, Model, neighbours, promotes, search
 
 
 class MQ(Model):
+    policy = "mq"
     per_frame = ("frequency", "expire_time")
 
     def init(self) -> None:

@@ -8,6 +8,7 @@ from reference.base import Model, PassedList, last_usable
 
 
 class MRU(Model):
+    policy = "mru"
     linked = ("recent", "passed")
 
     def init(self) -> None:

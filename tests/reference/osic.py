@@ -8,6 +8,7 @@ from reference.base import Model
 
 
 class OSIC(Model):
+    policy = "osic"
     per_frame = ("hot",)
 
     def init(self) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
-from reference.base import Model
+from reference.base import REFUSED, Model
 from reference.extents import Extents
 from reference.sample import sample_frames
 from reference.sweep import Sweep
 
 
 class PageTemperature(Model):
+    policy = "page_temperature"
     savings = (1.0, 0.01)  # of a pool without a tier
 
     def init(self) -> None:
@@ -39,7 +40,7 @@ class PageTemperature(Model):
         choice = min(frames, key=lambda frame: self.temperature(self.page[frame]))
         incoming, least = self.temperature(page), self.temperature(self.page[choice])
         admitted = incoming > least and incoming >= (1 + self.params["admit_margin"]) * least
-        return choice if admitted else None
+        return choice if admitted else REFUSED
 
     def on_admit(self, frame: int, page: int, flags: int) -> None: ...
 

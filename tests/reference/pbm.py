@@ -79,6 +79,7 @@ class Chain:
 
 
 class PBM(Model):
+    policy = "pbm"
     per_frame = ("history",)
 
     def init(self) -> None:

@@ -13,6 +13,8 @@ Group = tuple[int, int]  # relation and number
 
 
 class PbmPq(Model):
+    policy = "pbm_pq"
+
     def init(self) -> None:
         self.slice = int(self.params["bucket"] * 1000 + 0.5)
         self.m = int(self.params["buckets_per_group"])

@@ -11,6 +11,8 @@ from reference.sweep import Sweep
 class Random(Model):
     """The resident pages have no order but that of the members."""
 
+    policy = "random"
+
     def init(self) -> None:
         self.sweep = Sweep(1, 1, lambda frame: 0)
 

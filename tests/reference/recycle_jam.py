@@ -83,6 +83,8 @@ class FastClock(Model):
 
 
 class Recycle(FastClock):
+    policy = "recycle"
+
     def max_usage(self) -> int:
         return 1
 
@@ -91,6 +93,7 @@ class Recycle(FastClock):
 
 
 class Jam(FastClock):
+    policy = "jam"
     per_frame = ("usage", "written")
 
     def init(self) -> None:

@@ -9,6 +9,7 @@ from reference.base import Frames, Model, last_usable, promotes
 
 
 class S3FIFO(Model):
+    policy = "s3fifo"
     linked = ("S", "M")
     ghost_lists = ("G",)
     per_frame = ("freq",)

@@ -8,6 +8,7 @@ from reference.base import Model
 
 
 class Sieve(Model):
+    policy = "sieve"
     linked = ("queue",)
     per_frame = ("visited",)
 

@@ -8,6 +8,7 @@ from reference.base import Frames, Model, promotes, search
 
 
 class TwoQ(Model):
+    policy = "2q"
     linked = ("A1in", "Am")
     ghost_lists = ("A1out",)
 

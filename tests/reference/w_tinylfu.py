@@ -1,4 +1,4 @@
-"""W-TinyLFU, with the count-min sketch of core/include/tidepool/sketch.h."""
+"""W-TinyLFU, with the count-min sketch of core/include/tidepool/parts/sketch.h."""
 
 from __future__ import annotations
 
@@ -76,6 +76,7 @@ def parent(group: int) -> int:
 
 
 class WTinyLFU(Model):
+    policy = "w_tinylfu"
     linked = ("window", "probation", "protected")
 
     def init(self) -> None:

@@ -17,6 +17,7 @@ Log = list[int]  # epochs modulo STAMPS, newest first
 
 
 class Watt(Model):
+    policy = "watt"
     counts_all = True
     ghost_lists = ("history",)
     per_frame = ("accesses", "writes")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 from reference import MODELS
+from reference.base import REFUSED
 from reference.extents import Extents
 from reference.page_temperature import PageTemperature
 from reference.tac import TAC
@@ -92,7 +93,7 @@ class Frames:
     def admit(self, page: int, io: IO) -> list[int] | None:
         """Returns the pages that went to make room; ``None``: refused."""
         frame = self.model.victim(page, (), io.flags)
-        if frame is None:
+        if frame is None or frame == REFUSED:
             return None
         gone = []
         if frame not in self.model.free:

@@ -39,7 +39,6 @@ BY_WINDOW = "page_temperature:extent=4,aging=3,streams=off,pages=off,sample=3"
 # pages, window, sequential above; per frame, reads of an epoch and of a short one; streams
 EXTENTS: dict[str, tuple[int, int, int, float, float, bool]] = {
     TAC: (4, 6, 1, 3, 1, False),
-    f"{TAC},order=bands": (4, 6, 1, 3, 1, False),
     BY_PAGE: (4, 20, 2, 3, 1, True),
     BY_WINDOW: (4, 20, 2, 3, 0.1, False),
 }

@@ -16,6 +16,9 @@
 /* "No frame", "no ghost", "no member". */
 #define TP_NONE UINT32_MAX
 
+/* In place of a victim: the policy does not want the page that comes in. */
+#define TP_REFUSED (UINT32_MAX - 1)
+
 typedef struct tp_page
 {
 	uint64_t	relation;		/* relation and fork, the caller's numbering */

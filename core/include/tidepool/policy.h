@@ -165,7 +165,21 @@ typedef struct tp_header
 } tp_header;
 
 typedef struct tp_policy tp_policy;
-struct tp_extents;				/* see extents.h */
+
+/*
+ * What the caller knows beside the references and lets policies ask.  A member
+ * is NULL where the caller does not know it.
+ */
+typedef struct tp_services
+{
+	const struct tp_scans *scans;	/* running scans: prediction/scan.h */
+	const struct tp_trails *trails; /* trailing index scans:
+									 * prediction/trail.h */
+	const struct tp_extents *extents;	/* temperatures of what lies below the
+										 * pool: tier/extents.h */
+} tp_services;
+
+extern const tp_services tp_no_services;
 
 /*
  * One process's view of a pool: where its pieces are mapped here.  Built by
@@ -186,18 +200,11 @@ typedef struct tp_pool
 	uint32_t	extra_stride;	/* bytes, at least the policy's extra_size,
 								 * multiple of 8 */
 	uint32_t	ghosts_per_frame;	/* ghost slots that come with a frame */
-	const struct tp_scans *scans;	/* the running scans (scan.h), for the
-									 * policies that ask them; NULL: none are
-									 * known */
-	const struct tp_trails *trails; /* the trailing index scans (trail.h),
-									 * likewise */
 	uint32_t	buckets_per_frame;	/* at least 1 if there is a hash table */
 	uint32_t	spare_ghost;	/* one more slot of the pool's own, so that an
 								 * eviction can leave a ghost before the
 								 * admission that follows removes one */
-	const struct tp_extents *extents;	/* temperatures of what lies below the
-										 * pool, for policies that declare
-										 * TP_READS_EXTENTS; NULL for others */
+	const tp_services *services;	/* never NULL: tp_no_services */
 } tp_pool;
 
 /* What a reference was. */
@@ -355,12 +362,12 @@ typedef struct tp_field
 									 * do not promote; otherwise they are
 									 * dropped before they reach the policy */
 #define TP_RANDOMIZED		0x08	/* decisions depend on the seed */
-#define TP_ASKS_SCANS		0x10	/* looks into pool->scans */
+#define TP_ASKS_SCANS		0x10	/* asks services->scans */
 #define TP_USES_HASH		0x20	/* has no ghosts, but entries of its own
 									 * in the pool's hash table (hash.h) */
 #define TP_READS_EXTENTS	0x40	/* goes by the temperatures in
-									 * pool->extents; without them all pages
-									 * are alike to it */
+									 * services->extents; without them all
+									 * pages are alike to it */
 #define TP_USES_TIME		0x80	/* looks at access->now; for the hits of
 									 * others the clock need not be read */
 #define TP_WANTS_WRITES	0x200	/* hit is also called for TP_DIRTIED */
@@ -370,6 +377,19 @@ typedef struct tp_field
 
 #define TP_UPCOMING_LOCK_FREE 0x400 /* upcoming may run without the pool's
 									 * lock */
+
+typedef enum tp_order
+{
+	TP_LINKED,					/* doubly linked through the nodes: list.h */
+	TP_RING						/* by the tag in the node alone, in the order
+								 * of members; links are the policy's: ring.h */
+} tp_order;
+
+typedef struct tp_list_kind
+{
+	const char *name;
+	tp_order	order;
+} tp_list_kind;
 
 /*
  * The policy.  In every call the caller holds the pool's lock, but for the three
@@ -388,12 +408,8 @@ struct tp_policy
 	const tp_param *params;		/* ends with a NULL name; NULL for none */
 	const tp_field *fields;		/* ends with a NULL name; NULL for none */
 
-	/*
-	 * Names of the lists of frames 1.., of the ghost lists 1.., NULL at end.
-	 * A name that starts with '~' is a ring: nodes are on it by tag alone, in
-	 * the order of members, and their links are the policy's own.
-	 */
-	const char *lists[TP_MAX_LISTS];
+	/* The lists of frames 1.., and names of the ghost lists 1..; NULL at end. */
+	tp_list_kind lists[TP_MAX_LISTS];
 	const char *ghost_lists[TP_MAX_GHOST_LISTS];
 
 	/* Ghosts wanted per frame with these parameters.  NULL: none. */
@@ -444,8 +460,9 @@ struct tp_policy
 	uint32_t	(*expect_choice) (const tp_pool *pool, uint32_t *frames);
 
 	/*
-	 * The next choice among the resident frames for which usable is true, or
-	 * TP_NONE if there is none or the policy refuses.  Frames that are not
+	 * The next choice among the resident frames for which usable is true;
+	 * TP_NONE if there is none; TP_REFUSED if the incoming page is not to be
+	 * cached.  Frames that are not
 	 * usable are passed over as though they were absent.  One that has become
 	 * usable may be passed over for a while, unless no other is usable
 	 * (core/README.md, "Searches past pinned pages").  A proposal, not a
@@ -499,7 +516,8 @@ struct tp_policy
 	 * The resident frames, next victim first as far as the policy can tell
 	 * without changing anything; each exactly once; TP_NONE at the end, and
 	 * where tp_cursor_look says so.  Without upcoming also after the cursor's
-	 * share.
+	 * share.  NULL: the linked lists in the order of their numbers, each from
+	 * its tail; not for a policy with rings.
 	 */
 	uint32_t	(*coldest) (const tp_pool *pool, tp_cursor *cursor);
 
@@ -516,12 +534,6 @@ struct tp_policy
 	 * NULL: as coldest with that share.
 	 */
 	uint32_t	(*upcoming) (const tp_pool *pool, tp_lookahead *ahead);
-
-	/*
-	 * Drop the ghosts the policy values least until at most limit remain.
-	 * Policies with ghosts must have it; NULL otherwise.
-	 */
-	void		(*trim_ghosts) (const tp_pool *pool, uint32_t limit);
 
 	/*
 	 * Append to the text of tp_describe, behind the lists, what neither they

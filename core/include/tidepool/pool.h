@@ -5,7 +5,8 @@
  * A miss is served so:
  *
  *	  frame = tp_victim(pool, page, usable, arg, &access);
- *	  if (frame == TP_NONE)               nothing usable, or the policy refuses
+ *	  if (frame == TP_NONE)               nothing is usable
+ *	  if (frame == TP_REFUSED)            the page is not to be cached
  *	  if (tp_is_resident(pool, frame))
  *		  tp_evict(pool, frame, &access);
  *	  else
@@ -25,8 +26,11 @@
 #ifndef TIDEPOOL_POOL_H
 #define TIDEPOOL_POOL_H
 
-#include "tidepool/list.h"
-#include "tidepool/ghost.h"
+#include "tidepool/parts/ghost.h"
+#include "tidepool/parts/list.h"
+#include "tidepool/parts/ring.h"
+#include "tidepool/parts/search.h"
+#include "tidepool/parts/walk.h"
 #include "tidepool/prefetch.h"
 
 /* Contracts are checked where the server's or the tests' assertions are. */
@@ -47,6 +51,13 @@ static inline void *
 tp_extra(const tp_pool *pool, uint32_t frame)
 {
 	return pool->extra + (size_t) frame * pool->extra_stride;
+}
+
+/* Did tp_victim give a frame? */
+static inline bool
+tp_is_frame(uint32_t victim)
+{
+	return victim < TP_REFUSED;
 }
 
 /* The list that the frame is on, or TP_CLAIMED | the one that it was on. */
@@ -167,7 +178,8 @@ tp_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 
 /*
  * A frame for the incoming page: a free one if any is usable, else the
- * policy's proposal; TP_NONE if there is none.
+ * policy's proposal.  TP_NONE: nothing is usable, as long as it stays so.
+ * TP_REFUSED: the policy does not want the page.
  */
 static inline uint32_t
 tp_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
@@ -285,6 +297,7 @@ static inline uint32_t
 tp_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
 	uint32_t	frame = cursor->over ? TP_NONE :
+		pool->policy->coldest == NULL ? tp_coldest_in_order(pool, cursor) :
 		pool->policy->coldest(pool, cursor);
 
 	if (frame == TP_NONE && !tp_cursor_paused(cursor))

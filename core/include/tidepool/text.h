@@ -1,7 +1,6 @@
 /*
  * text.h
- *	  Text written piece by piece into memory that may be too small for it,
- *	  for tp_describe.
+ *	  Text written piece by piece into memory that may be too small for it.
  */
 #ifndef TIDEPOOL_TEXT_H
 #define TIDEPOOL_TEXT_H
@@ -25,5 +24,8 @@ void		tp_text_double(tp_text *t, double value);
 
 /* A space and the block, with the relation before it unless that is 0. */
 void		tp_text_page(tp_text *t, tp_page page);
+
+/* As strcmp(a, b) == 0, for a core without a library. */
+bool		tp_text_equal(const char *a, const char *b);
 
 #endif							/* TIDEPOOL_TEXT_H */

@@ -4,7 +4,7 @@
  *	  Registers policies of the replacement core as replacement algorithms.
  *
  * One source for all the pg_bp_* libraries: meson.build says which policies
- * each has, as a list of X(policy, name).
+ * each has, as a list of X(policy).  A policy's alias is an algorithm, too.
  *
  * contrib/pg_bp/pg_bp.c
  *
@@ -20,14 +20,22 @@ PG_MODULE_MAGIC_EXT(
 					.version = PG_VERSION
 );
 
-#define X(policy, name) extern const tp_policy tp_policy_##policy;
+#define X(policy) extern const tp_policy tp_policy_##policy;
 PG_BP_POLICIES
 #undef X
+
+static void
+register_policy(const tp_policy *policy)
+{
+	RegisterBufferPoolPolicy(policy, policy->name);
+	if (policy->alias != NULL)
+		RegisterBufferPoolPolicy(policy, policy->alias);
+}
 
 void
 _PG_init(void)
 {
-#define X(policy, name) RegisterBufferPoolPolicy(&tp_policy_##policy, #name);
+#define X(policy) register_policy(&tp_policy_##policy);
 	PG_BP_POLICIES
 #undef X
 }

@@ -15,7 +15,7 @@ def meet(streams: Iterable[Iterable[PlannedScan]]) -> list[list[PlannedScan]]:
     """Return the scans, each with the same blocks at the same time, but in an order that meets.
 
     A scan that begins asks the scan registry where it is to begin (the rule is
-    ``tp_scan_meet``'s, core/include/tidepool/scan.h), reads from there to the
+    ``tp_scan_meet``'s, core/include/tidepool/prediction/scan.h), reads from there to the
     end of its range and goes on with the range's beginning.  The registry
     knows how far the scans have come that run at that moment.
 

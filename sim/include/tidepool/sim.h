@@ -14,7 +14,7 @@
 #define TIDEPOOL_SIM_H
 
 #include "tidepool/batch.h"
-#include "tidepool/tier.h"
+#include "tidepool/tier/tier.h"
 
 /* The binding is generated from the text between the two marks. */
 /* cffi: begin */
@@ -314,7 +314,7 @@ void		tps_replay_io(const tps_replay *replay, tps_events *events);
  *
  * COSTS.  A read costs what the device that serves it takes for a random or a
  * sequential one.  Which of the two it is is a property of the stream of
- * reads (tidepool/streams.h), whoever serves them: a read that continues a
+ * reads (tidepool/tier/streams.h), whoever serves them: a read that continues a
  * stream can be asked for ahead.  Writes to the disk are classified in the
  * same way among themselves.  Writes to the SSD, whose frames are anywhere,
  * are random.
@@ -338,7 +338,7 @@ typedef struct tps_tier_sums
 	uint64_t	sequential_hits;
 	uint64_t	misjudged;		/* of them, those that count as of the other
 								 * class in the temperatures
-								 * (tidepool/extents.h) */
+								 * (tidepool/tier/extents.h) */
 	uint64_t	refused;		/* pages offered to the SSD in vain */
 	uint64_t	random_writes;	/* to the disk */
 	uint64_t	sequential_writes;

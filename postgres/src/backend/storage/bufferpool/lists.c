@@ -76,9 +76,7 @@ show_frame(Walk *walk, uint32 frame, int position)
 	const tp_node *node = &walk->pool->nodes[frame];
 	BufferPoolListEntry entry = {0};
 
-	entry.list = walk->pool->policy->lists[node->list - 1];
-	if (tp_list_is_ring(walk->pool->policy, node->list))
-		entry.list++;			/* the mark of a ring */
+	entry.list = walk->pool->policy->lists[node->list - 1].name;
 	entry.position = position;
 	entry.buf_id = frame;
 	entry.count = node->count;
@@ -247,7 +245,7 @@ has_list(const tp_policy *policy, BufferPoolWalkStage stage, unsigned list)
 	switch (stage)
 	{
 		case BUFFERPOOL_WALK_LISTS:
-			return list < TP_MAX_LISTS && policy->lists[list - 1] != NULL;
+			return list < TP_MAX_LISTS && policy->lists[list - 1].name != NULL;
 		case BUFFERPOOL_WALK_MOVED:
 			return list == 1;
 		case BUFFERPOOL_WALK_GHOSTS:

@@ -147,8 +147,9 @@ static int
 policy_victim(BufferPool *pool, tp_page incoming, tp_usable usable, void *arg,
 			  const tp_access *access)
 {
-	/* TP_NONE becomes -1 */
-	return (int) tp_victim(view_of(pool), incoming, usable, arg, access);
+	uint32		frame = tp_victim(view_of(pool), incoming, usable, arg, access);
+
+	return tp_is_frame(frame) ? (int) frame : -1;
 }
 
 static void

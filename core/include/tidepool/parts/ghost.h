@@ -1,0 +1,135 @@
+/*
+ * ghost.h
+ *	  The ghost index: what a pool remembers of pages it has evicted.
+ *
+ * A ghost is a page's key on one of the pool's ghost lists, found by hash.
+ * Ghost slots come with frames: the frame f brings slots f * G .. f * G + G-1
+ * and takes them along when it leaves; ghosts that live there then move to
+ * other free slots, so a slot number is valid only until the next leave.  The
+ * hash table is the pool's (hash.h).
+ *
+ * Benefits: O(1) everything, no memory of its own beside slots and buckets.
+ * Costs: three dependent loads for a lookup (member, bucket, ghost).
+ */
+#ifndef TIDEPOOL_GHOST_H
+#define TIDEPOOL_GHOST_H
+
+#include "tidepool/parts/hash.h"
+#include "tidepool/prefetch.h"
+
+static inline tp_list *
+tp_ghost_list_of(const tp_pool *pool, unsigned list)
+{
+	return &pool->header->ghost_lists[list];
+}
+
+/* The slot of the ghost with this key, or TP_NONE. */
+static inline uint32_t
+tp_ghost_find(const tp_pool *pool, uint64_t key)
+{
+	uint32_t	slot;
+
+	if (pool->header->ghost_count == 0)
+		return TP_NONE;
+	slot = *tp_hash_chain_of(pool, key);
+	while (slot != TP_NONE && pool->ghosts[slot].key != key)
+		slot = pool->ghosts[slot].chain;
+	return slot;
+}
+
+/* The slot of the ghost of the page that this node holds, or TP_NONE. */
+static inline uint32_t
+tp_ghost_of_node(const tp_pool *pool, uint32_t frame)
+{
+	const tp_node *node = &pool->nodes[frame];
+
+	return tp_ghost_find(pool, tp_page_key(tp_page_make(node->relation, node->block)));
+}
+
+/*
+ * Load into the cache what tp_ghost_find will touch: call both steps for many
+ * keys, first the one, then the other.  Need no lock: the pool, which has
+ * ghosts, may just be beginning anew, without frames.
+ */
+TP_PREFETCHES static inline void
+tp_ghost_prefetch_chain(const tp_pool *pool, uint64_t key)
+{
+	uint32_t	n = __atomic_load_n(&pool->header->frames, __ATOMIC_RELAXED);
+
+	if (n > 0)
+		__builtin_prefetch(tp_hash_chain_in(pool, key, n));
+}
+
+TP_PREFETCHES static inline void
+tp_ghost_prefetch_first(const tp_pool *pool, uint64_t key)
+{
+	uint32_t	n = __atomic_load_n(&pool->header->frames, __ATOMIC_RELAXED);
+	uint32_t	slot = n == 0 ? TP_NONE :
+		__atomic_load_n(tp_hash_chain_in(pool, key, n), __ATOMIC_RELAXED);
+
+	if (slot != TP_NONE)
+		__builtin_prefetch(&pool->ghosts[slot]);
+}
+
+/* Are all ghost slots in use? */
+static inline bool
+tp_ghosts_full(const tp_pool *pool)
+{
+	return pool->header->ghost_lists[TP_FREE].count == 0;
+}
+
+/*
+ * Make a ghost of the page that this frame holds, at the head of a ghost
+ * list, and note the list as the node's origin.  The caller has made sure
+ * that a slot is free (tp_make_ghost_room) and that the page has no ghost yet.
+ * Returns the slot; small and value are zero.
+ */
+uint32_t	tp_ghost_push(const tp_pool *pool, unsigned list, uint32_t frame);
+
+/* Put an existing ghost at the head of a (possibly other) ghost list. */
+void		tp_ghost_move_head(const tp_pool *pool, unsigned list,
+							   uint32_t slot);
+
+/* Drop a ghost; its slot becomes free. */
+void		tp_ghost_remove(const tp_pool *pool, uint32_t slot);
+
+/*
+ * Drop the least recent ghost of a list.  Returns false if it is empty.
+ */
+static inline bool
+tp_ghost_drop_tail(const tp_pool *pool, unsigned list)
+{
+	uint32_t	slot = tp_ghost_list_of(pool, list)->tail;
+
+	if (slot == TP_NONE)
+		return false;
+	tp_ghost_remove(pool, slot);
+	return true;
+}
+
+/*
+ * Drop ghosts until at most limit remain: the least recent first, of the last
+ * ghost list first.
+ */
+void		tp_trim_ghosts(const tp_pool *pool, uint32_t limit);
+
+/* Make sure that tp_ghost_push finds a free slot. */
+static inline void
+tp_make_ghost_room(const tp_pool *pool)
+{
+	if (tp_ghosts_full(pool))
+		tp_trim_ghosts(pool, pool->header->ghost_count - 1);
+}
+
+/* ---- for pool.c alone ---- */
+
+/*
+ * The pool has just gained this frame; is about to lose it, and the ghosts
+ * that live with it move out; has just lost it (slot as in tp_policy.leave).
+ */
+void		tp_ghosts_join(const tp_pool *pool, uint32_t frame);
+void		tp_ghosts_move_out(const tp_pool *pool, uint32_t frame);
+void		tp_ghosts_leave(const tp_pool *pool, uint32_t frame, uint32_t slot);
+int			tp_ghosts_check(const tp_pool *pool, tp_report report, void *arg);
+
+#endif							/* TIDEPOOL_GHOST_H */

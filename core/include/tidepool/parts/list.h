@@ -1,0 +1,138 @@
+/*
+ * list.h
+ *	  Linked lists of frames, from head (most recent) to tail.
+ *
+ * Lists are known by their numbers (tp_policy.lists) and linked through the
+ * nodes.  Take a node off its list before putting it on another one.
+ */
+#ifndef TIDEPOOL_LIST_H
+#define TIDEPOOL_LIST_H
+
+#include "tidepool/policy.h"
+
+static inline tp_list *
+tp_list_of(const tp_pool *pool, unsigned list)
+{
+	return &pool->header->lists[list];
+}
+
+/* Put frame at the head (most recent end) of a linked list. */
+static inline void
+tp_list_push_head(const tp_pool *pool, unsigned list, uint32_t frame)
+{
+	tp_list    *l = tp_list_of(pool, list);
+	tp_node    *node = &pool->nodes[frame];
+
+	node->list = (uint8_t) list;
+	node->prev = TP_NONE;
+	node->next = l->head;
+	if (l->head != TP_NONE)
+		pool->nodes[l->head].prev = frame;
+	else
+		l->tail = frame;
+	l->head = frame;
+	l->count++;
+}
+
+/*
+ * Put frame at the tail (least recent end) of a linked list.  Nothing on the
+ * list is passed any more.
+ */
+static inline void
+tp_list_push_tail(const tp_pool *pool, unsigned list, uint32_t frame)
+{
+	tp_list    *l = tp_list_of(pool, list);
+	tp_node    *node = &pool->nodes[frame];
+	const tp_passed none = {TP_NONE, TP_NONE};
+
+	pool->header->passed[list] = none;
+	node->list = (uint8_t) list;
+	node->next = TP_NONE;
+	node->prev = l->tail;
+	if (l->tail != TP_NONE)
+		pool->nodes[l->tail].next = frame;
+	else
+		l->head = frame;
+	l->tail = frame;
+	l->count++;
+}
+
+/*
+ * A frame is about to leave a list.  Inline, though seldom needed: a call would
+ * cost each hit the registers to be saved for it.
+ */
+static inline void
+tp_passed_remove(tp_passed *passed, const tp_node *node, uint32_t frame)
+{
+	if (__builtin_expect(passed->last == TP_NONE, 1))
+		return;
+	if (passed->hand == frame)
+		passed->hand = passed->last == frame ? TP_NONE : node->prev;
+	if (passed->last == frame)
+		passed->last = node->next;
+}
+
+/* Take frame off the linked list it is on. */
+static inline void
+tp_list_remove(const tp_pool *pool, uint32_t frame)
+{
+	tp_node    *node = &pool->nodes[frame];
+	tp_list    *l = tp_list_of(pool, node->list);
+
+	tp_passed_remove(&pool->header->passed[node->list], node, frame);
+	if (node->prev != TP_NONE)
+		pool->nodes[node->prev].next = node->next;
+	else
+		l->head = node->next;
+	if (node->next != TP_NONE)
+		pool->nodes[node->next].prev = node->prev;
+	else
+		l->tail = node->prev;
+	l->count--;
+}
+
+/*
+ * Move frame to the head of list, from whichever linked list it is on.  Changes
+ * nothing, also not whether it is passed, if it is there already.
+ */
+static inline void
+tp_list_move_head(const tp_pool *pool, unsigned list, uint32_t frame)
+{
+	if (pool->header->lists[list].head == frame)
+		return;
+	tp_list_remove(pool, frame);
+	tp_list_push_head(pool, list, frame);
+}
+
+/*
+ * Put frame back onto a linked list that it was taken off: between the two it
+ * was between if they are neighbours now, otherwise at the tail.  Between two
+ * passed frames it is passed; at the tail, nothing on the list is any more.
+ */
+static inline void
+tp_list_put_back(const tp_pool *pool, unsigned list, uint32_t frame)
+{
+	tp_node    *node = &pool->nodes[frame];
+	tp_node    *next;
+
+	if (node->next == TP_NONE)
+	{
+		tp_list_push_tail(pool, list, frame);
+		return;
+	}
+	next = &pool->nodes[node->next];
+	if (next->list != list || next->prev != node->prev)
+	{
+		tp_list_push_tail(pool, list, frame);
+		return;
+	}
+	node->list = (uint8_t) list;
+	if (node->prev == TP_NONE)
+		tp_list_of(pool, list)->head = frame;
+	else
+		pool->nodes[node->prev].next = frame;
+	next->prev = frame;
+	tp_list_of(pool, list)->count++;
+}
+
+#endif							/* TIDEPOOL_LIST_H */

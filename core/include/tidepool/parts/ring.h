@@ -1,0 +1,36 @@
+/*
+ * ring.h
+ *	  Rings: lists of frames without links.
+ *
+ * A node is on a ring by its tag alone; the order is that of the pool's
+ * members.  Adding and removing touch one node, which suits clocks and samples;
+ * the node's links are the policy's own.  A shared pool does not count them.
+ */
+#ifndef TIDEPOOL_RING_H
+#define TIDEPOOL_RING_H
+
+#include "tidepool/parts/list.h"
+
+static inline void
+tp_ring_add(const tp_pool *pool, unsigned list, uint32_t frame)
+{
+	__atomic_store_n(&pool->nodes[frame].list, (uint8_t) list, __ATOMIC_RELAXED);
+	if (!pool->header->shared)
+		tp_list_of(pool, list)->count++;
+}
+
+static inline void
+tp_ring_remove(const tp_pool *pool, uint32_t frame)
+{
+	if (!pool->header->shared)
+		tp_list_of(pool, pool->nodes[frame].list)->count--;
+}
+
+/* Is the list with this number a ring? */
+static inline bool
+tp_list_is_ring(const tp_policy *policy, unsigned list)
+{
+	return list != TP_FREE && policy->lists[list - 1].order == TP_RING;
+}
+
+#endif							/* TIDEPOOL_RING_H */

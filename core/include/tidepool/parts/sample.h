@@ -1,0 +1,105 @@
+/*
+ * sample.h
+ *	  A random sample of a pool's resident frames, for the policies that
+ *	  evict the least valuable of a few.
+ */
+#ifndef TIDEPOOL_SAMPLE_H
+#define TIDEPOOL_SAMPLE_H
+
+#include "tidepool/pool.h"
+#include "tidepool/parts/random.h"
+
+#define SAMPLE_MAX 256			/* frames in a sample */
+
+/* Frames looked at for each one wanted, before the sample stays smaller. */
+#define SAMPLE_TRIES 4
+
+/*
+ * The first `want` resident usable members from index start on, wrapping.
+ * Returns how many there are.
+ */
+static inline uint32_t
+sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
+				tp_usable usable, void *arg, uint32_t *frames)
+{
+	uint32_t	n = pool->header->frames;
+	uint32_t	found = 0;
+
+	for (uint32_t i = 0; i < n && found < want; i++)
+	{
+		uint32_t	frame = pool->members[((uint64_t) start + i) % n];
+
+		if (tp_is_resident(pool, frame) && (usable == NULL || usable(arg, frame)))
+			frames[found++] = frame;
+	}
+	return found;
+}
+
+/*
+ * Up to `want` (1 .. SAMPLE_MAX) resident usable frames.  Returns how many; 0
+ * only if there is none.
+ *
+ * A pool of at most `want` frames is taken whole, in the order of members,
+ * without drawing.  Otherwise members are drawn, with replacement; those that
+ * are vacant or unusable are drawn again, SAMPLE_TRIES (4) * want draws in all.
+ * If not one was found, one more tp_random_below(frames) is the index from
+ * which the first usable frame is looked for, upwards in members, wrapping.
+ *
+ * The frames' nodes and extra bytes are fetched as they are drawn, so that the
+ * waits for them overlap.
+ */
+static inline uint32_t
+sample_frames(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
+			  uint32_t *frames)
+{
+	uint32_t	n = pool->header->frames;
+	uint32_t	tries = SAMPLE_TRIES * want;
+	uint32_t	found = 0;
+
+	if (n <= want)
+		return sample_in_order(pool, 0, want, usable, arg, frames);
+	while (tries > 0 && found < want)
+	{
+		uint32_t	begin = found;
+		uint32_t	drawn = want - found < tries ? want : found + tries;
+
+		tries -= drawn - begin;
+		for (uint32_t i = begin; i < drawn; i++)
+		{
+			frames[i] = tp_random_member(pool);
+			__builtin_prefetch(&pool->nodes[frames[i]]);
+			__builtin_prefetch(tp_extra(pool, frames[i]));
+		}
+		for (uint32_t i = begin; i < drawn; i++)
+			if (tp_is_resident(pool, frames[i]) &&
+				(usable == NULL || usable(arg, frames[i])))
+				frames[found++] = frames[i];
+	}
+	if (found > 0)
+		return found;
+	return sample_in_order(pool, tp_random_below(pool, n), 1, usable, arg,
+						   frames);
+}
+
+/*
+ * tp_policy.expect_choice of a policy whose next draw is for such a sample:
+ * fetch what it will look at, in frames (as many as there is room for).  The
+ * sample itself is not drawn yet.
+ */
+static inline uint32_t
+sample_expect(const tp_pool *pool, uint32_t want, uint32_t *frames)
+{
+	uint32_t	n = want < TP_MAX_EXPECTED ? want : TP_MAX_EXPECTED;
+
+	if (pool->header->frames <= want)
+		return 0;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		frames[i] = tp_foreseen_member(pool, i);
+		__builtin_prefetch(&pool->nodes[frames[i]]);
+		__builtin_prefetch(tp_extra(pool, frames[i]));
+	}
+	return n;
+}
+
+#endif							/* TIDEPOOL_SAMPLE_H */

@@ -1,0 +1,250 @@
+/*
+ * two_q.c
+ *	  2Q, full version.
+ *
+ * Source: T. Johnson, D. Shasha: 2Q: A low overhead high performance buffer
+ * management replacement algorithm. VLDB 1994, there "2Q, full version".
+ *
+ * Where this differs from the paper:
+ *	1. The paper looks X up in A1out, then evicts (which trims A1out), then
+ *	   inserts X.  Here the eviction comes first, so it leaves A1out one too
+ *	   long and the admission trims it, after the lookup and before X's own
+ *	   entry is removed: the same states as in the paper.
+ *	2. The paper does not say that X leaves A1out when it enters Am.  It does,
+ *	   or the page would be resident and remembered at once.
+ *	3. If a search of the list that the paper names finds no usable page, the
+ *	   other list is searched.
+ *	4. A page loaded by VACUUM or by a correlated reference enters A1in even
+ *	   when it is remembered in A1out.
+ *	5. When c changes so do Kin and Kout; when it shrinks A1out is trimmed at
+ *	   once, A1in by the evictions that follow.
+ * The defaults of kin and kout are the paper's.
+ *
+ * Definition (c frames; Kin = max(1, floor(kin * c)), Kout likewise):
+ *	A1in	pages referenced for the first time, newest at the head.
+ *	Am		pages referenced again after they had left A1in, most recent at
+ *			the head.
+ *	A1out	ghosts of A1in, newest at the head.
+ *	hit		on Am: to the head.  On A1in: nothing.
+ *	victim	|A1in| > Kin: A1in is searched (list.h: its tail, unless that is
+ *			unusable), then Am.  Otherwise Am, then A1in.
+ *	evict	from A1in: a ghost to A1out's head; if no ghost slot is free,
+ *			A1out's tail is dropped first.  From Am: no ghost.
+ *	admit	1. look the page up in A1out; 2. drop A1out's tail while
+ *			|A1out| > Kout; 3. drop the page's ghost if it is still there;
+ *			4. if it was found in 1 and the access promotes, to Am's head,
+ *			otherwise to A1in's.
+ *	forget	off the list.
+ *	join	Kin and Kout are computed anew.
+ *	leave	likewise; then A1out's tail is dropped while |A1out| > Kout.
+ *	coldest	A1in then Am if |A1in| > Kin, otherwise Am then A1in; each from
+ *			tail to head.
+ *	upcoming	A1in and Am, each from tail to head: while A1in is about as long
+ *			as Kin they take turns.
+ *
+ * Costs: two parameters; a hit on Am moves a node, so hits need the pool's
+ * lock; a page in use is read twice before it is kept.
+ * Benefits: a scan passes through A1in and leaves Am alone; repeated
+ * references in quick succession count once.
+ * Memory: nothing beside the node; kout ghosts per frame, rounded up.
+ */
+#include "tidepool/pool.h"
+
+enum
+{
+	A1IN = 1,					/* FIFO of pages seen once */
+	AM							/* LRU of pages seen again */
+};
+
+enum
+{
+	A1OUT = 1					/* ghosts of A1in */
+};
+
+enum
+{
+	PARAM_KIN,
+	PARAM_KOUT
+};
+
+typedef struct two_q_state
+{
+	uint32_t	kin;			/* frames beyond which A1in yields */
+	uint32_t	kout;			/* ghosts that A1out keeps */
+} two_q_state;
+
+/* This fraction of the frames, at least one. */
+static uint32_t
+share(const tp_pool *pool, unsigned param)
+{
+	uint32_t	whole = (uint32_t) (pool->header->params[param] *
+									pool->header->frames);
+
+	return whole > 0 ? whole : 1;
+}
+
+static void
+set_bounds(const tp_pool *pool)
+{
+	two_q_state *state = tp_state(pool, two_q_state);
+
+	state->kin = share(pool, PARAM_KIN);
+	state->kout = share(pool, PARAM_KOUT);
+}
+
+static bool
+a1in_yields(const tp_pool *pool)
+{
+	return tp_list_of(pool, A1IN)->count > tp_state(pool, two_q_state)->kin;
+}
+
+static void
+two_q_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	if (pool->nodes[frame].list == AM)
+		tp_list_move_head(pool, AM, frame);
+}
+
+static uint32_t
+two_q_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
+			 void *arg, const tp_access *access)
+{
+	static const uint8_t in_first[] = {A1IN, AM};
+	static const uint8_t main_first[] = {AM, A1IN};
+
+	(void) incoming;
+	(void) access;
+	return tp_lists_search(pool, a1in_yields(pool) ? in_first : main_first, 2,
+						   usable, arg);
+}
+
+static void
+two_q_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	uint32_t	ghost = tp_ghost_of_node(pool, frame);
+	bool		seen = ghost != TP_NONE;
+
+	tp_trim_ghosts(pool, tp_state(pool, two_q_state)->kout);
+	if (seen && pool->ghosts[ghost].list == A1OUT)
+		tp_ghost_remove(pool, ghost);
+	tp_list_push_head(pool, seen && tp_promotes(access) ? AM : A1IN, frame);
+}
+
+static void
+two_q_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	tp_list_remove(pool, frame);
+	if (pool->nodes[frame].list == AM)
+		return;
+	tp_make_ghost_room(pool);
+	tp_ghost_push(pool, A1OUT, frame);
+}
+
+static void
+two_q_forget(const tp_pool *pool, uint32_t frame)
+{
+	tp_list_remove(pool, frame);
+}
+
+static void
+two_q_join(const tp_pool *pool, uint32_t frame)
+{
+	(void) frame;
+	set_bounds(pool);
+}
+
+static void
+two_q_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
+{
+	(void) frame;
+	(void) slot;
+	set_bounds(pool);
+	tp_trim_ghosts(pool, tp_state(pool, two_q_state)->kout);
+}
+
+static uint32_t
+two_q_coldest(const tp_pool *pool, tp_cursor *cursor)
+{
+	static const uint8_t in_first[] = {A1IN, AM};
+	static const uint8_t main_first[] = {AM, A1IN};
+
+	return tp_coldest_lists(pool, cursor,
+							a1in_yields(pool) ? in_first : main_first, 2);
+}
+
+static uint32_t
+two_q_upcoming(const tp_pool *pool, tp_lookahead *ahead)
+{
+	static const uint8_t lists[] = {A1IN, AM};
+
+	return tp_upcoming_lists(pool, &ahead->cursor, lists, 2);
+}
+
+static int
+two_q_check(const tp_pool *pool, tp_report report, void *arg)
+{
+	two_q_state *state = tp_state(pool, two_q_state);
+	uint32_t	pending = tp_vacant(pool);
+	int			bad = 0;
+
+	bad += tp_expect(state->kin == share(pool, PARAM_KIN),
+					 "Kin is not its share of the frames", state->kin, report, arg);
+	bad += tp_expect(state->kout == share(pool, PARAM_KOUT),
+					 "Kout is not its share of the frames", state->kout, report, arg);
+
+	/* a ghost made by an eviction is trimmed by the admission that follows */
+	bad += tp_expect(pool->header->ghost_count <= state->kout + pending,
+					 "|A1out| > Kout", pool->header->ghost_count, report, arg);
+	return bad;
+}
+
+static double
+two_q_ghosts(const double *params)
+{
+	return params[PARAM_KOUT];
+}
+
+static const tp_param two_q_params[] = {
+	[PARAM_KIN] = {
+		.name = "kin", .type = TP_PARAM_FRACTION,
+		.default_value = 0.25, .min = 0.01, .max = 1,
+		.help = "share of the frames that pages seen once may fill"
+	},
+	[PARAM_KOUT] = {
+		.name = "kout", .type = TP_PARAM_FRACTION,
+		.default_value = 0.5, .min = 0.01, .max = 8,
+		.help = "evicted pages to remember, as a share of the frames"
+	},
+	{0}
+};
+
+static const tp_field two_q_fields[] = {
+	{"Kin", TP_FIELD_U32, offsetof(two_q_state, kin)},
+	{"Kout", TP_FIELD_U32, offsetof(two_q_state, kout)},
+	{0}
+};
+
+const tp_policy tp_policy_2q = {
+	.name = "2q",
+	.title = "2Q, full version",
+	.source = "Johnson, Shasha, VLDB 1994",
+	.state_size = sizeof(two_q_state),
+	.params = two_q_params,
+	.fields = two_q_fields,
+	.lists = {{"A1in"}, {"Am"}},
+	.ghost_lists = {"A1out"},
+	.ghosts = two_q_ghosts,
+	.init = set_bounds,
+	.join = two_q_join,
+	.leave = two_q_leave,
+	.hit = two_q_hit,
+	.victim = two_q_victim,
+	.evict = two_q_evict,
+	.admit = two_q_admit,
+	.forget = two_q_forget,
+	.coldest = two_q_coldest,
+	.upcoming = two_q_upcoming,
+	.check = two_q_check,
+};

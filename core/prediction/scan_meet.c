@@ -1,0 +1,89 @@
+/*
+ * scan_meet.c
+ *	  Where a new scan should begin so as to meet a running one.
+ */
+#include "prediction/scan_position.h"
+
+/* Blocks that [a, a_end) and [b, b_end) have in common. */
+static uint64_t
+common(uint64_t a, uint64_t a_end, uint64_t b, uint64_t b_end)
+{
+	uint64_t	from = a > b ? a : b;
+	uint64_t	to = a_end < b_end ? a_end : b_end;
+
+	return from < to ? to - from : 0;
+}
+
+/* A running scan that goes upwards: where it is, and what it has to read. */
+typedef struct remainder
+{
+	uint64_t	at;				/* the next block it reads */
+	uint64_t	end;			/* behind the last before it comes round */
+	uint64_t	low;			/* then it reads on from here ... */
+	uint64_t	low_end;		/* ... to here */
+	float		pace;
+} remainder;
+
+static bool
+read_lane(const tp_scan_lanes *lanes, uint32_t lane, uint32_t tick,
+		  remainder *rest)
+{
+	uint32_t	length = lanes->length[lane];
+	uint32_t	done = lanes->done[lane];
+	uint64_t	low = lanes->low[lane];
+	uint64_t	size = lanes->size[lane];
+	uint64_t	turn = size == 0 ? UINT64_MAX : low + size;
+
+	if (done >= length || lanes->backward[lane] != 0 ||
+		is_later(tick, lanes->until[lane]))
+		return false;
+	rest->at = (uint64_t) lanes->first[lane] + done;
+	rest->at -= rest->at >= turn ? size : 0;
+	rest->end = rest->at + (length - done);
+	rest->low = low;
+	rest->low_end = low;
+	if (rest->end > turn)
+	{
+		rest->low_end += rest->end - turn;
+		rest->end = turn;
+	}
+	rest->pace = lanes->pace[lane];
+	return true;
+}
+
+uint32_t
+tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec, uint64_t now)
+{
+	uint64_t	first = spec->first;
+	uint64_t	end = first + spec->count;
+	float		pace = spec->speed > 0 ? (float) (1e6 / spec->speed) :
+		scans->header->pace;
+	uint32_t	steps = scans->header->capacity;
+	uint32_t	best = spec->first;
+	float		most = 0;
+	uint32_t	vacant;
+	uint32_t	i = scan_relation(scans, spec->relation, &vacant);
+
+	if (i == TP_NONE || spec->backward || spec->bitmap != NULL)
+		return best;
+	for (i = get_u32(&scans->relations[i].lanes); i != TP_NONE && steps > 0;
+		 i = get_u32(&scans->lanes[i].next), steps--)
+		for (uint32_t lane = 0; lane < TP_SCAN_LANES; lane++)
+		{
+			remainder	rest;
+			float		value;
+
+			if (!read_lane(&scans->lanes[i], lane, tick_of(now), &rest) ||
+				rest.at < first || rest.at >= end)
+				continue;
+			value = (float) (common(rest.at, rest.end, first, end) +
+							 common(rest.low, rest.low_end, first, end));
+			value *= rest.pace < pace ? rest.pace / pace : pace / rest.pace;
+			if (value > most)
+			{
+				most = value;
+				best = (uint32_t) rest.at;
+			}
+		}
+	return best;
+}
