@@ -54,7 +54,7 @@ def report(
 
 
 # PBM as its paper has it; what is ours is left out.
-PAPER = "pbm:remember=0,neighbours=off,habits=off,frequency=off"
+PAPER = "pbm:remember=0,neighbours=off,scan_history=off,frequency=off"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 
 `pbm` differs from its paper by four parameters (core/policies/pbm.c):
 `remember` (the furthest frames seen in vain are candidates again),
-`neighbours` (so are those loaded beside the last victim), `habits` (scans are
+`neighbours` (so are those loaded beside the last victim), `scan_history` (scans are
 expected that have not begun) and `frequency=auto` (only references that no
 scan foretells tell of a page's next).  The first table adds each to the paper
 and takes each from the whole, on scans alone and on mixes.
@@ -33,7 +33,7 @@ from tidepool.traces.model import Trace
 ADDED = {
     "remember": ("0", "8"),
     "neighbours": ("off", "on"),
-    "habits": ("off", "on"),
+    "scan_history": ("off", "on"),
     "frequency": ("off", "auto"),
 }
 

@@ -54,10 +54,10 @@ VARIANTS: dict[str, list[str]] = {
     "lru_k": ["k=1", "k=3", "crp=3", "k=2,crp=2,history=0.5", "k=3,crp=1,history=2", "history=0"],
     "lirs": ["hir=0.3,ghosts=1", "hir=0.1,ghosts=0.5", "ghosts=0"],
     "pbm": [
-        "remember=0,neighbours=off,habits=off",
+        "remember=0,neighbours=off,scan_history=off",
         "samples=2,victims=3,remember=2,neighbours=off",
         "samples=1,victims=4,remember=0,lru_fallback=off",
-        "samples=3,remember=16,frequency=on,habits=off",
+        "samples=3,remember=16,frequency=on,scan_history=off",
         "frequency=off,index_scans=off,samples=4,remember=2",
     ],
     "pbm_pq": [

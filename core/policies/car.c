@@ -163,8 +163,8 @@ make_room(const tp_pool *pool)
 
 	if (frames_on(pool, T1) + ghosts_on(pool, B1) == c)
 		tp_ghost_drop_tail(pool, B1);
-	else if (frames_on(pool, T1) + frames_on(pool, T2) +
-			 pool->header->ghost_count == 2 * c)
+	else if ((uint64_t) frames_on(pool, T1) + frames_on(pool, T2) +
+			 pool->header->ghost_count == 2 * (uint64_t) c)
 		tp_ghost_drop_tail(pool, B2);
 }
 
@@ -234,11 +234,13 @@ static void
 trim_directory(const tp_pool *pool)
 {
 	uint32_t	c = pool->header->frames;
+	uint64_t	most = 2 * (uint64_t) c - tp_resident(pool);
 
 	while (frames_on(pool, T1) + ghosts_on(pool, B1) > c &&
 		   tp_ghost_drop_tail(pool, B1))
 		;
-	tp_trim_ghosts(pool, 2 * c - tp_resident(pool));
+	if (pool->header->ghost_count > most)
+		tp_trim_ghosts(pool, (uint32_t) most);
 }
 
 static void
@@ -295,7 +297,8 @@ car_check(const tp_pool *pool, tp_report report, void *arg)
 	bad += tp_expect(p >= 0 && p <= c, "p outside 0 .. c", 0, report, arg);
 	bad += tp_expect(frames_on(pool, T1) + ghosts_on(pool, B1) <= c,
 					 "|T1| + |B1| > c", 0, report, arg);
-	bad += tp_expect(tp_resident(pool) + pool->header->ghost_count <= 2 * c,
+	bad += tp_expect((uint64_t) tp_resident(pool) + pool->header->ghost_count <=
+					 2 * (uint64_t) c,
 					 "directory larger than 2c", 0, report, arg);
 	for (uint32_t i = 0; i < c; i++)
 		bad += tp_expect(count_of(pool, pool->members[i]) <= 1,

@@ -38,7 +38,7 @@
  *	    through one of trail.h, or if frequency=on.
  *	  hit: pbm_page_reference.
  *	  estimate: the least of
- *	    (a) tp_scan_expected_access with habits, else tp_scan_next_access;
+ *	    (a) tp_scan_expected_access with scan_history, else tp_scan_next_access;
  *	    (b) with index_scans, if trail: delay - age, delay being
  *	      tp_trail_delay, age the time since the last unforeseen reference; 0
  *	      if less than delay overdue, never if more (it did not come);
@@ -101,7 +101,7 @@ enum
 	PARAM_INDEX_SCANS,
 	PARAM_LRU_FALLBACK,
 	PARAM_NEIGHBOURS,
-	PARAM_HABITS
+	PARAM_SCAN_HISTORY
 };
 
 enum
@@ -211,7 +211,7 @@ estimate(const tp_pool *pool, uint32_t frame, double from, uint64_t now)
 	double		other = TP_NEVER;
 
 	if (pool->services->scans != NULL)
-		wait = param(pool, PARAM_HABITS) ?
+		wait = param(pool, PARAM_SCAN_HISTORY) ?
 			tp_scan_expected_access(pool->services->scans, tp_page_of(pool, frame), from,
 									now) :
 			tp_scan_next_access_from(pool->services->scans, tp_page_of(pool, frame),
@@ -584,8 +584,8 @@ static const tp_param pbm_params[] = {
 		.help = "whether the pages loaded beside the last victim are looked at",
 		.choices = off_or_on
 	},
-	[PARAM_HABITS] = {
-		.name = "habits", .type = TP_PARAM_ENUM,
+	[PARAM_SCAN_HISTORY] = {
+		.name = "scan_history", .type = TP_PARAM_ENUM,
 		.default_value = 1, .min = 0, .max = 1,
 		.help = "whether scans are expected as they used to come",
 		.choices = off_or_on

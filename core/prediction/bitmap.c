@@ -4,14 +4,14 @@
  */
 #include <string.h>
 
-#include "prediction/scan_position.h"
+#include "prediction/bitmap.h"
 
 void
 tp_bitmap_init(tp_bitmap *bitmap, uint32_t size)
 {
 	memset(bitmap, 0, sizeof(*bitmap));
 	bitmap->shift = 7;			/* TP_BLOCK_GROUP */
-	while (((uint64_t) size >> bitmap->shift) >= TP_BITMAP_GROUPS)
+	while (size > 0 && (size - 1) >> bitmap->shift >= TP_BITMAP_GROUPS)
 		bitmap->shift++;
 }
 
@@ -50,7 +50,6 @@ bitmap_range(const tp_bitmap *bitmap, tp_scan_spec *spec)
 		}
 	spec->bitmap = NULL;
 	spec->size = 0;
-	spec->backward = false;
 	spec->count = 0;
 	if (low > high)
 		return;
@@ -60,4 +59,6 @@ bitmap_range(const tp_bitmap *bitmap, tp_scan_spec *spec)
 	/* there is no block UINT32_MAX */
 	if (spec->count > UINT32_MAX - spec->first)
 		spec->count = UINT32_MAX - spec->first;
+	if (spec->backward)
+		spec->first += spec->count - 1;
 }

@@ -85,24 +85,37 @@ timeline_init(const tp_pool *pool, uint64_t slice, uint32_t per_group,
 	}
 }
 
-/* The bucket for a time in microseconds; 0 also if it is past. */
-static inline uint32_t
-timeline_bucket(const timeline *t, uint64_t time)
+/* The first slice of a group of buckets, counted from position. */
+static inline uint64_t
+timeline_begin(const timeline *t, uint32_t group)
 {
-	uint64_t	slice = time / t->slice;
+	uint64_t	width = UINT64_C(1) << group;
+
+	return t->per_group * (width - 1) - t->position % width;
+}
+
+/* The bucket for a slice; 0 also if that is past. */
+static inline uint32_t
+timeline_bucket_of(const timeline *t, uint64_t slice)
+{
 	uint64_t	distance = slice > t->position ? slice - t->position : 0;
 
 	for (uint32_t g = 0; g < t->groups; g++)
 	{
 		/* no distance beyond the group before is short of this one's begin */
-		uint64_t	width = UINT64_C(1) << g;
-		uint64_t	begin = t->per_group * (width - 1) - t->position % width;
-		uint64_t	bucket = (distance - begin) >> g;
+		uint64_t	bucket = (distance - timeline_begin(t, g)) >> g;
 
 		if (bucket < t->per_group)
 			return g * t->per_group + (uint32_t) bucket;
 	}
 	return timeline_buckets(t) - 1;
+}
+
+/* The bucket for a time in microseconds; 0 also if it is past. */
+static inline uint32_t
+timeline_bucket(const timeline *t, uint64_t time)
+{
+	return timeline_bucket_of(t, time / t->slice);
 }
 
 /* Is that a slice ago or more? */
@@ -177,18 +190,60 @@ timeline_step(const tp_pool *pool)
 	t->order[moving * t->per_group - 1] = first;
 }
 
+/*
+ * Many slices pass: as that many steps, at the price of a few.  A bucket that
+ * ends by then becomes overdue, and its place is vacant; each of the others
+ * goes where its last slice belongs.
+ */
+static inline void
+timeline_jump(const tp_pool *pool, uint64_t target)
+{
+	timeline   *t = tp_state(pool, timeline);
+	uint32_t	buckets = timeline_buckets(t);
+	uint64_t	ends[MAX_BUCKETS];
+	uint8_t		order[MAX_BUCKETS];
+	uint32_t	vacated = 0;
+	uint64_t	occupied = 0;	/* a bit for each place */
+
+	for (uint32_t i = 0; i < buckets; i++)
+	{
+		uint32_t	g = i / t->per_group;
+
+		ends[i] = t->position + timeline_begin(t, g) +
+			((uint64_t) (i % t->per_group + 1) << g);
+	}
+	memcpy(order, t->order, sizeof(order));
+	t->position = target;
+
+	/* ends ascend, so what is vacated comes first */
+	for (uint32_t i = 0; i < buckets; i++)
+		if (ends[i] <= target)
+		{
+			group_list_prepend(pool, FIRST_BUCKET + order[i], OVERDUE);
+			vacated++;
+		}
+		else
+		{
+			uint32_t	place = timeline_bucket_of(t, ends[i] - 1);
+
+			t->order[place] = order[i];
+			occupied |= UINT64_C(1) << place;
+		}
+	for (uint32_t place = 0, next = 0; next < vacated; place++)
+		if ((occupied >> place & 1) == 0)
+			t->order[place] = order[next++];
+}
+
 static inline void
 timeline_shift(const tp_pool *pool, uint64_t now)
 {
 	timeline   *t = tp_state(pool, timeline);
 	uint64_t	target = now / t->slice;
-	uint64_t	all = (uint64_t) t->per_group << t->groups;
 
-	/* more steps than it takes to empty every bucket change nothing */
-	if (target > t->position + all)
-		t->position = target - all;
-	while (t->position < target)
+	if (target == t->position + 1)
 		timeline_step(pool);
+	else if (target > t->position)
+		timeline_jump(pool, target);
 }
 
 /* ---- corrections ---- */

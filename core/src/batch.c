@@ -109,6 +109,7 @@ tp_batch_commit(const tp_pool *pool, tp_batch *batch, const tp_access *access,
 	uint32_t	skipped = 0;
 	tp_access	told = *access;
 
+	told.scan = 0;				/* the references were made through others */
 	for (uint32_t i = 0; i < batch->count; i++)
 	{
 		const tp_batch_entry *entry = &batch->entries[i];

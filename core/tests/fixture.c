@@ -38,12 +38,12 @@ keep_extents(fixture *f, uint32_t frames)
 {
 	tp_extents_settings settings;
 
-	tp_extents_settings_of(f->pool.policy, f->params, frames, &settings);
+	tp_extents_settings_of(f->pool.policy, f->params, &settings);
 	settings.random_saving = FIXTURE_RANDOM;
 	settings.sequential_saving = 1;
 	f->extents = malloc(tp_extents_size(FIXTURE_EXTENTS));
 	assert_non_null(f->extents);
-	tp_extents_init(f->extents, FIXTURE_EXTENTS, &settings);
+	tp_extents_init(f->extents, FIXTURE_EXTENTS, frames, &settings);
 	f->services.extents = f->extents;
 }
 

@@ -12,8 +12,8 @@ static const tp_extents_settings defaults = {
 	.pages = TP_EXTENT_PAGES,
 	.window = TP_WINDOW_READS,
 	.sequential_above = TP_SEQUENTIAL_ABOVE,
-	.aging = 1000,
-	.burst = 1000,
+	.aging_per_frame = 1000,
+	.burst_per_frame = 1000,
 	.random_saving = 100,
 	.sequential_saving = 1
 };
@@ -24,7 +24,7 @@ make(uint32_t slots, const tp_extents_settings *settings)
 	tp_extents *extents = malloc(tp_extents_size(slots));
 
 	assert_non_null(extents);
-	tp_extents_init(extents, slots, settings);
+	tp_extents_init(extents, slots, 1, settings);
 	return extents;
 }
 
@@ -136,7 +136,7 @@ temperatures_halve_with_the_epoch(void **unused)
 	tp_temperature old;
 
 	(void) unused;
-	settings.aging = 2;
+	settings.aging_per_frame = 2;
 	extents = make(SLOTS, &settings);
 	read_page(extents, 1, 0);
 	old = tp_extents_temperature(extents, tp_page_make(1, 0));
@@ -219,23 +219,47 @@ settings_come_from_the_parameters(void **unused)
 	tp_policy_defaults(tac, params);
 	params[tp_policy_param_find(tac, "extent")] = 16;
 	params[tp_policy_param_find(tac, "aging")] = 0.5;
-	tp_extents_settings_of(tac, params, 100, &settings);
+	tp_extents_settings_of(tac, params, &settings);
 	assert_int_equal(settings.pages, 16);
-	assert_int_equal(settings.aging, 50);
+	assert_true(settings.aging_per_frame == 0.5);
 
 	/* it has a parameter "window", which is another */
 	tp_policy_defaults(other, params);
-	tp_extents_settings_of(other, params, 0, &settings);
+	tp_extents_settings_of(other, params, &settings);
 	assert_int_equal(settings.pages, 32);
 	assert_int_equal(settings.window, 20);
 	assert_int_equal(settings.sequential_above, 2);
-	assert_int_equal(settings.aging, 1);
+	assert_true(settings.aging_per_frame == 10);
+}
+
+/* The epoch goes on; only its length changes. */
+static void
+epochs_follow_the_size(void **unused)
+{
+	tp_extents *extents = make(SLOTS, &defaults);
+
+	(void) unused;
+	for (uint32_t i = 0; i < 999; i++)
+		read_page(extents, 1, 64 * i);
+	assert_int_equal(extents->epoch, 0);
+	tp_extents_resize(extents, 2);
+	read_page(extents, 1, 0);
+	assert_int_equal(extents->epoch, 0);
+	for (uint32_t i = 0; i < 1000; i++)
+		read_page(extents, 1, 64 * i);
+	assert_int_equal(extents->epoch, 1);
+	read_page(extents, 1, 0);
+	tp_extents_resize(extents, 0);
+	read_page(extents, 1, 0);
+	assert_int_equal(extents->epoch, 2);
+	free(extents);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(epochs_follow_the_size),
 		cmocka_unit_test(an_extent_is_32_pages_of_a_relation),
 		cmocka_unit_test(the_fourth_of_a_run_is_sequential),
 		cmocka_unit_test(a_region_is_around_the_page),

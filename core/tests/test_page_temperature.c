@@ -66,7 +66,7 @@ near(double a, double b)
 
 /*
  * Page 0 is read 6 times, the others of its extent not at all: M = 1.5, V =
- * 6.75, D = 5.75, likeness of page 0 = 1 + 3 * 5.75 / 7.25, of the others
+ * 6.75, D = 5.75, page_factor of page 0 = 1 + 3 * 5.75 / 7.25, of the others
  * 1 - 5.75 / 7.25.
  */
 static void

@@ -12,7 +12,7 @@
 #include "tidepool/prediction/trail.h"
 
 /* As the paper has it; 1 is frequency=on, 2 off. */
-#define PAPER "remember=0,neighbours=0,habits=0,"
+#define PAPER "remember=0,neighbours=0,scan_history=0,"
 #define FORESIGHT PAPER "frequency=2"
 
 #define SPEED 1e6
@@ -314,7 +314,7 @@ what_was_looked_at_is_remembered(void **unused)
 static void
 the_remembered_are_estimated_anew(void **unused)
 {
-	fixture    *f = pool("neighbours=0,habits=0,frequency=2,remember=2", 4,
+	fixture    *f = pool("neighbours=0,scan_history=0,frequency=2,remember=2", 4,
 						 "21 22 23 24 1");
 
 	(void) unused;

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "fixture.h"
-#include "tidepool/prediction/scan.h"
+#include "prediction/timeline.h"
 
 #define PARAMS "bucket=128,buckets_per_group=2,groups=3"
 #define SLICE 128000			/* microseconds */
@@ -69,6 +69,18 @@ scan(uint32_t first, uint32_t count)
 	handle = tp_scan_begin(&scans, &spec, f->now);
 	assert_int_not_equal(handle, 0);
 	return handle;
+}
+
+/* Both pools have the same state. */
+static void
+expect_same(const fixture *a, const fixture *b)
+{
+	char		text[2][2000];
+
+	tp_describe(&a->pool, text[0], sizeof(text[0]));
+	tp_describe(&b->pool, text[1], sizeof(text[1]));
+	assert_string_equal(text[0], text[1]);
+	assert_int_equal(tp_check(&a->pool, NULL, NULL), 0);
 }
 
 /* The first block of each of the block groups 0 .. n - 1. */
@@ -278,6 +290,39 @@ time_shifts_the_buckets(void **unused)
 }
 
 /* Bucket 2 begins one slice earlier when position is odd, bucket 4 three. */
+/* A pool with 16 block groups in its timeline, after so many slices. */
+static fixture *
+stepped(uint64_t slices)
+{
+	begin(1, 20);
+	load(16);
+	for (uint64_t i = 0; i < slices; i++)
+		timeline_step(&f->pool);
+	return f;
+}
+
+/* A long pause costs no more than a short one, and comes to the same. */
+static void
+a_jump_is_as_many_steps(void **unused)
+{
+	(void) unused;
+	begin(1, 1);
+	(void) scan(0, 20 * 128);
+	fixture_free(f);
+	for (uint64_t start = 0; start < 17; start++)
+		for (uint64_t slices = 2; slices < 33; slices++)
+		{
+			fixture    *by_steps = stepped(start + slices);
+			fixture    *by_jump = stepped(start);
+
+			timeline_jump(&by_jump->pool, start + slices);
+			expect_same(by_jump, by_steps);
+			fixture_free(by_jump);
+			fixture_free(by_steps);
+		}
+	begin(1, 1);
+}
+
 static void
 buckets_are_found_between_shifts(void **unused)
 {
@@ -509,6 +554,7 @@ main(void)
 		TEST(frames_come_and_go),
 		TEST(requested_block_groups_stand_in_buckets),
 		TEST(time_shifts_the_buckets),
+		TEST(a_jump_is_as_many_steps),
 		TEST(buckets_are_found_between_shifts),
 		TEST(what_no_scan_has_come_to_is_found_later),
 		TEST(overdue_are_kept_while_they_wait),

@@ -404,6 +404,46 @@ bitmap_scan(uint32_t relation_size)
 	return spec;
 }
 
+static void
+bits_suffice_for_as_many_groups(void **unused)
+{
+	(void) unused;
+	tp_bitmap_init(&bitmap, TP_BITMAP_GROUPS * TP_BLOCK_GROUP);
+	assert_int_equal(bitmap.shift, 7);
+	tp_bitmap_init(&bitmap, TP_BITMAP_GROUPS * TP_BLOCK_GROUP + 1);
+	assert_int_equal(bitmap.shift, 8);
+	tp_bitmap_init(&bitmap, 0);
+	assert_int_equal(bitmap.shift, 7);
+}
+
+/* Groups 70, 3 and 1, each from its last block on. */
+static void
+bitmap_scan_backward(void **unused)
+{
+	tp_scan_spec spec = bitmap_scan(10000);
+	uint64_t	scan;
+
+	(void) unused;
+	tp_bitmap_add(&bitmap, 130, 1);
+	tp_bitmap_add(&bitmap, 390, 1);
+	tp_bitmap_add(&bitmap, 70 * 128, 1);
+	spec.backward = true;
+	scan = begin(spec);
+	expect(71 * 128 - 1, 0);
+	expect(70 * 128, ms(127));
+	expect(511, ms(128));
+	expect(384, ms(255));
+	expect(255, ms(256));
+	expect(128, ms(383));
+	expect(256, TP_NEVER);
+	advance(scan, 500, ms(139));
+	expect(70 * 128, TP_NEVER);
+	expect(511, TP_NEVER);
+	expect(499, 0);
+	expect(128, ms(244));
+	end(scan);
+}
+
 /* Groups 1, 3, 4, and 70, which is in another word. */
 static void
 bitmap_of_block_groups(void **unused)
@@ -777,6 +817,8 @@ main(void)
 		TEST(the_soonest_scan_counts),
 		TEST(relations_do_not_mix),
 		TEST(many_scans_of_one_relation),
+		TEST(bits_suffice_for_as_many_groups),
+		TEST(bitmap_scan_backward),
 		TEST(bitmap_of_block_groups),
 		TEST(bitmap_of_larger_groups),
 		TEST(without_a_free_bitmap_a_range_serves),

@@ -63,7 +63,7 @@ miss(tier_fixture *t, uint32_t block)
 	if (served || frame != TP_NONE)
 		return served;
 	frame = tp_tier_offer(&t->tier, page, NULL, NULL, &plain);
-	if (frame == TP_NONE)
+	if (!tp_is_frame(frame))
 		return false;
 	if (tp_is_resident(&t->tier.pool, frame))
 		tp_tier_evict(&t->tier, frame, &plain);
@@ -183,9 +183,9 @@ any_policy_serves(void **unused)
 
 	(void) unused;
 	assert_non_null(extents);
-	tp_extents_settings_of(t->tier.pool.policy, t->f->params, 2, &settings);
+	tp_extents_settings_of(t->tier.pool.policy, t->f->params, &settings);
 	tp_tier_savings(&hdd, &ssd, &settings);
-	tp_extents_init(extents, 64, &settings);
+	tp_extents_init(extents, 64, 2, &settings);
 	t->tier.extents = extents;
 	miss(t, 1);
 	miss(t, 100);

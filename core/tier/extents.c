@@ -48,14 +48,28 @@ tp_extents_size(uint32_t slots)
 }
 
 void
-tp_extents_init(tp_extents *extents, uint32_t slots,
+tp_extents_init(tp_extents *extents, uint32_t slots, uint32_t frames,
 				const tp_extents_settings *settings)
 {
 	memset(extents, 0, tp_extents_size(slots));
 	extents->settings = *settings;
-	extents->epoch_end = settings->aging;
-	extents->short_epoch_end = settings->burst;
 	extents->mask = slots - 1;
+	tp_extents_resize(extents, frames);
+}
+
+static uint64_t
+epoch_length(double per_frame, uint32_t frames)
+{
+	double		reads = per_frame * frames;
+
+	return reads < 1 ? 1 : (uint64_t) reads;
+}
+
+void
+tp_extents_resize(tp_extents *extents, uint32_t frames)
+{
+	extents->aging = epoch_length(extents->settings.aging_per_frame, frames);
+	extents->burst = epoch_length(extents->settings.burst_per_frame, frames);
 }
 
 static double
@@ -68,17 +82,9 @@ param(const tp_policy *policy, const double *params, const char *name,
 	return i < 0 ? otherwise : params[i];
 }
 
-static uint64_t
-epoch_length(double per_frame, uint32_t frames)
-{
-	double		reads = per_frame * frames;
-
-	return reads < 1 ? 1 : (uint64_t) reads;
-}
-
 void
 tp_extents_settings_of(const tp_policy *policy, const double *params,
-					   uint32_t frames, tp_extents_settings *settings)
+					   tp_extents_settings *settings)
 {
 	settings->pages = (uint32_t) param(policy, params, "extent",
 									   TP_EXTENT_PAGES);
@@ -88,10 +94,8 @@ tp_extents_settings_of(const tp_policy *policy, const double *params,
 												  "sequential_above",
 												  TP_SEQUENTIAL_ABOVE);
 	settings->streams = param(policy, params, "streams", 0) != 0;
-	settings->aging = epoch_length(param(policy, params, "aging",
-										 DEFAULT_AGING), frames);
-	settings->burst = epoch_length(param(policy, params, "burst",
-										 DEFAULT_BURST), frames);
+	settings->aging_per_frame = param(policy, params, "aging", DEFAULT_AGING);
+	settings->burst_per_frame = param(policy, params, "burst", DEFAULT_BURST);
 }
 
 static tp_temperature
@@ -214,7 +218,7 @@ warm(tp_extents *extents, tp_page page, double saving, bool random)
 
 /* See tp_extents_page.  Sums are in eighths; they are small and exact. */
 static double
-likeness(const tp_extents *extents, const tp_extent *slot, tp_page page)
+page_factor(const tp_extents *extents, const tp_extent *slot, tp_page page)
 {
 	uint32_t	due = extents->epoch - slot->epoch;
 	uint32_t	pages = extents->settings.pages;
@@ -258,10 +262,9 @@ tp_extents_page(const tp_extents *extents, tp_page page, bool pages,
 	slot = find(extents, key_of(extents, page));
 	if (slot == NULL)
 		return 0;
-	burst = burst_weight * ((double) extents->settings.aging /
-							(double) extents->settings.burst);
+	burst = burst_weight * ((double) extents->aging / (double) extents->burst);
 	return tp_temperature_at(temperature_of(slot), extents->epoch) *
-		(pages ? likeness(extents, slot, page) : 1) +
+		(pages ? page_factor(extents, slot, page) : 1) +
 		burst * recent_now(extents, slot);
 }
 
@@ -302,15 +305,16 @@ tp_extents_read(tp_extents *extents, tp_page page)
 		 settings->random_saving, !sequential);
 	extents->recent[extents->reads % settings->window] = page;
 	extents->sequential += sequential;
-	if (++extents->reads == extents->epoch_end)
+	extents->reads++;
+	if (extents->reads - extents->epoch_begin >= extents->aging)
 	{
 		extents->epoch++;
-		extents->epoch_end += settings->aging;
+		extents->epoch_begin = extents->reads;
 	}
-	if (extents->reads == extents->short_epoch_end)
+	if (extents->reads - extents->short_epoch_begin >= extents->burst)
 	{
 		extents->short_epoch++;
-		extents->short_epoch_end += settings->burst;
+		extents->short_epoch_begin = extents->reads;
 	}
 	return sequential;
 }

@@ -40,8 +40,7 @@ cache_keep_extents(tps_cache *cache, double random_saving,
 
 	while (slots < cache->capacity)
 		slots *= 2;
-	tp_extents_settings_of(cache->pool.policy, cache->params, cache->capacity,
-						   &settings);
+	tp_extents_settings_of(cache->pool.policy, cache->params, &settings);
 	settings.random_saving = random_saving;
 	settings.sequential_saving = sequential_saving;
 	free(cache->extents);
@@ -49,7 +48,7 @@ cache_keep_extents(tps_cache *cache, double random_saving,
 	cache->services.extents = cache->extents;
 	if (cache->extents == NULL)
 		return false;
-	tp_extents_init(cache->extents, slots, &settings);
+	tp_extents_init(cache->extents, slots, cache->pool.header->frames, &settings);
 	return true;
 }
 
@@ -105,16 +104,25 @@ tps_cache_read(tps_cache *cache, uint64_t page)
 	cache_read(cache, page);
 }
 
+static void
+resize_epochs(tps_cache *cache)
+{
+	if (cache->extents != NULL)
+		tp_extents_resize(cache->extents, cache->pool.header->frames);
+}
+
 void
 tps_cache_join(tps_cache *cache, uint32_t frame)
 {
 	tp_join(&cache->pool, frame);
+	resize_epochs(cache);
 }
 
 void
 tps_cache_leave(tps_cache *cache, uint32_t frame)
 {
 	tp_leave(&cache->pool, frame);
+	resize_epochs(cache);
 }
 
 void
@@ -299,6 +307,7 @@ tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now)
 			cache_evict(cache, frame, &access);
 		tp_leave(pool, frame);
 	}
+	resize_epochs(cache);
 }
 
 int

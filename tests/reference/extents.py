@@ -9,7 +9,8 @@ class Extents:
     """All that was saved by reads, halved at the end of every epoch.
 
     ``counts`` has for each extent the random reads of its pages, in eighths;
-    ``recent`` what was saved, halved at the end of every short epoch.
+    ``recent`` what was saved, halved at the end of every short epoch.  ``aging``
+    and ``burst``, the reads of an epoch and a short one, may be changed.
     """
 
     def __init__(
@@ -26,6 +27,8 @@ class Extents:
         self.burst, self.streams = burst, streams
         self.random_saving, self.sequential_saving = savings
         self.reads: list[int] = []  # every page read, newest last
+        self.epoch = 0
+        self.epoch_begin = self.short_epoch_begin = 0  # in reads
         self.positions: list[int] = []  # of streams, the one accessed last first
         self.temperatures: dict[int, float] = defaultdict(float)
         self.recent: dict[int, float] = defaultdict(float)
@@ -65,11 +68,14 @@ class Extents:
                 group = self.group(page)
                 counts[group] = counts[group] + 8 if counts[group] <= 247 else 255
         self.reads.append(page)
-        if len(self.reads) % self.aging == 0:
+        if len(self.reads) - self.epoch_begin >= self.aging:
+            self.epoch += 1
+            self.epoch_begin = len(self.reads)
             for extent in self.temperatures:
                 self.temperatures[extent] /= 2
                 self.counts[extent] = [count // 2 for count in self.counts[extent]]
-        if len(self.reads) % self.burst == 0:
+        if len(self.reads) - self.short_epoch_begin >= self.burst:
+            self.short_epoch_begin = len(self.reads)
             for extent in self.recent:
                 self.recent[extent] /= 2
         return sequential
@@ -77,7 +83,7 @@ class Extents:
     def __getitem__(self, page: int) -> float:
         return self.temperatures[self.extent(page)]
 
-    def likeness(self, page: int) -> float:
+    def page_factor(self, page: int) -> float:
         """How much more, or less, the page is read than the mean of its extent."""
         counts = self.counts[self.extent(page)]
         mean = sum(counts) / len(counts) / 8
@@ -93,5 +99,5 @@ class Extents:
     def of_page(self, page: int, pages: bool, burst_weight: float) -> float:
         """As tp_extents_page."""
         burst = burst_weight * (self.aging / self.burst)
-        likeness = self.likeness(page) if pages else 1
-        return self[page] * likeness + burst * self.recent[self.extent(page)]
+        page_factor = self.page_factor(page) if pages else 1
+        return self[page] * page_factor + burst * self.recent[self.extent(page)]

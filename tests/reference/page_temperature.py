@@ -21,15 +21,19 @@ class PageTemperature(Model):
 
     def read(self, page: int) -> None:
         if self.extents is None:
-            reads = (max(1, int(self.params[name] * self.capacity)) for name in ("aging", "burst"))
-            aging, burst = reads
             pages, streams = int(self.params["extent"]), self.params["streams"] == 1
-            self.extents = Extents(pages, 20, 2, aging, self.savings, burst, streams)
+            self.extents = Extents(pages, 20, 2, 1, self.savings, 1, streams)
+        self.set_epochs(self.extents)
         self.extents.read(page)
+
+    def set_epochs(self, extents: Extents) -> None:
+        extents.aging = max(1, int(self.params["aging"] * self.c))
+        extents.burst = max(1, int(self.params["burst"] * self.c))
 
     def temperature(self, page: int) -> float:
         if self.extents is None:
             return 0.0
+        self.set_epochs(self.extents)
         pages = self.params["pages"] == 1
         return self.extents.of_page(page, pages, self.params["burst_weight"])
 

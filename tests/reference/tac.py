@@ -20,20 +20,20 @@ class TAC(Model):
         self.passed = PassedList()
 
     def read(self, page: int) -> None:
-        if self.extents is None:  # the pool's capacity sets what an epoch is
-            aging = max(1, int(self.params["aging"] * self.capacity))
+        if self.extents is None:
             self.extents = Extents(
                 int(self.params["extent"]),
                 int(self.params["window"]),
                 int(self.params["sequential_above"]),
-                aging,
+                1,
                 self.savings,
             )
+        self.extents.aging = max(1, int(self.params["aging"] * self.c))
         self.extents.read(page)
 
     @property
     def epoch(self) -> int:
-        return 0 if self.extents is None else len(self.extents.reads) // self.extents.aging
+        return 0 if self.extents is None else self.extents.epoch
 
     def temperature(self, page: int) -> float:
         return 0.0 if self.extents is None else self.extents[page]

@@ -130,7 +130,8 @@ typedef bool (*tp_holds) (void *arg, uint32_t frame, tp_page page);
  * no longer in their frames and others for which holds says no, and empty the
  * queue.  If the policy takes another page to be in the frame of an
  * admission, it forgets that.  access gives time and backend; the flags are
- * the entries' own.  The caller holds the pool's lock.  Returns the number of
+ * the entries' own.  Through which scan a queued reference was made is not
+ * kept: only policies whose hits and choices need no lock learn it.  The caller holds the pool's lock.  Returns the number of
  * entries skipped.
  */
 uint32_t	tp_batch_commit(const tp_pool *pool, tp_batch *batch,

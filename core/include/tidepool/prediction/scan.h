@@ -34,7 +34,7 @@
  *
  *	  header | relations[4 * scans, a power of two] | lanes[scans]
  *	         | scans[scans * TP_SCAN_LANES] | bitmaps[bitmaps]
- *	         | habits[scans / 4, a power of two, at least 4]
+ *	         | history[scans / 4, a power of two, at least 4]
  *
  * Scans of one relation stand side by side, eight to a tp_scan_lanes, whose
  * arrays the compiler turns into vector instructions; further ones are linked.
@@ -45,10 +45,10 @@
  *	  tp_scan_begin, tp_scan_end, tp_scan_end_owner: the caller holds the
  *	    registry's lock exclusively.
  *	  tp_scan_advance: by the scan's owner alone, without any lock.  It writes
- *	    the scan's own lane and record, header->pace, header->reach and the
- *	    habits of its relation, nothing else.  If the scan is taken for gone,
+ *	    the scan's own lane and record, header->block_time, header->lead_time and the
+ *	    history of its relation, nothing else.  If the scan is taken for gone,
  *	    and its place given to another, in the very middle of this, then the
- *	    other's position and pace may be overwritten: its estimates are wrong
+ *	    other's position and block_time may be overwritten: its estimates are wrong
  *	    until it has come so far, or has ended.
  *	  tp_scan_next_access: by anyone, without any lock, beside all others.  It
  *	    may read a scan that is half entered, half gone, or another relation's
@@ -69,8 +69,8 @@
 #define TP_SCAN_LANES		8	/* scans of one relation that stand together */
 #define TP_SCAN_PROBES		8	/* places where a relation may be found */
 #define TP_BITMAP_GROUPS	4096	/* bits of a bitmap */
-#define TP_HABIT_REGIONS	128 /* parts of a relation told apart by habits */
-#define TP_HABIT_SCANS		32	/* after which habits count half */
+#define TP_HISTORY_REGIONS	128 /* parts of a relation told apart by history */
+#define TP_HISTORY_SCANS		32	/* after which history count half */
 #define TP_SCAN_PATIENCE	1000000 /* microseconds without progress after
 									 * which a scan counts as gone, at least;
 									 * slow scans have longer, see scan.c */
@@ -103,9 +103,9 @@ typedef struct tp_scan_spec
 								 * for a backward scan the other way round;
 								 * low 0 and the relation's size for most.  0:
 								 * it never comes round */
-	bool		backward;		/* from first downwards */
-	const tp_bitmap *bitmap;	/* of a bitmap scan, which goes upwards; then
-								 * first, count, low, backward say nothing */
+	bool		backward;		/* towards lower block numbers */
+	const tp_bitmap *bitmap;	/* of a bitmap scan; then first, count, low and
+								 * size are ignored */
 	double		speed;			/* blocks per second that are expected, 0 if
 								 * unknown: as the scans before it */
 	uint32_t	owner;			/* who runs it: see tp_scan_end_owner */
@@ -124,7 +124,7 @@ typedef struct tp_scan_lanes
 	uint32_t	backward[TP_SCAN_LANES];	/* 0, or UINT32_MAX if backward */
 	uint32_t	done[TP_SCAN_LANES];	/* blocks that are behind the scan */
 	uint32_t	until[TP_SCAN_LANES];	/* tick when it counts as gone */
-	float		pace[TP_SCAN_LANES];	/* microseconds a block */
+	float		block_time[TP_SCAN_LANES];	/* microseconds a block */
 	uint32_t	next;			/* more scans of the relation, or TP_NONE */
 	uint8_t		used;			/* a bit per lane: there is a scan */
 	uint8_t		bitmaps;		/* a bit per lane: it is a bitmap scan */
@@ -141,7 +141,7 @@ typedef struct tp_scan
 	uint32_t	relation;		/* index in relations */
 	uint32_t	owner;
 	uint32_t	bitmap;			/* index in bitmaps, or TP_NONE */
-	uint32_t	habits;			/* index in habits */
+	uint32_t	history;			/* index in history */
 	uint32_t	region;			/* of the relation, last entered; TP_NONE:
 								 * none yet */
 } tp_scan;
@@ -156,10 +156,10 @@ typedef struct tp_scan_relation
 
 /*
  * How a relation has been scanned so far, for expectations of scans that have
- * not begun (scan_habits.c).  Numbers that fade count half after
- * TP_HABIT_SCANS further scans of the relation.
+ * not begun (scan_history.c).  Numbers that fade count half after
+ * TP_HISTORY_SCANS further scans of the relation.
  */
-typedef struct tp_scan_habits
+typedef struct tp_scan_history
 {
 	uint64_t	relation;
 	uint64_t	last_begin;		/* when the last scan of it began */
@@ -168,10 +168,10 @@ typedef struct tp_scan_habits
 	float		interval;		/* microseconds from one beginning to the
 								 * next, smoothed */
 	float		total;			/* scans begun, fading */
-	float		visits[TP_HABIT_REGIONS];	/* of them, those that entered the
+	float		visits[TP_HISTORY_REGIONS];	/* of them, those that entered the
 											 * region, fading as of ... */
-	uint32_t	as_of[TP_HABIT_REGIONS];	/* ... this value of begun */
-} tp_scan_habits;
+	uint32_t	as_of[TP_HISTORY_REGIONS];	/* ... this value of begun */
+} tp_scan_history;
 
 /* What happened so far. */
 typedef struct tp_scan_counts
@@ -189,14 +189,14 @@ typedef struct tp_scans_header
 	uint32_t	capacity;		/* tp_scan_lanes there are */
 	uint32_t	relation_mask;	/* places for relations - 1 */
 	uint32_t	bitmap_capacity;
-	uint32_t	habit_mask;		/* relations whose habits are kept - 1 */
+	uint32_t	history_mask;		/* relations whose history are kept - 1 */
 	uint32_t	running;		/* scans registered */
 	uint32_t	free_lanes;		/* first unused tp_scan_lanes, or TP_NONE */
 	uint32_t	free_bitmap;	/* first unused bitmap, or TP_NONE; linked by
 								 * their shift */
-	float		pace;			/* microseconds a block that a scan of unknown
+	float		block_time;			/* microseconds a block that a scan of unknown
 								 * speed begins with */
-	float		reach;			/* microseconds that scans take on average
+	float		lead_time;			/* microseconds that scans take on average
 								 * until they enter a region; for so long the
 								 * running ones are taken at their word */
 	tp_scan_counts counts;
@@ -210,7 +210,7 @@ typedef struct tp_scans
 	tp_scan_lanes *lanes;		/* [capacity] */
 	tp_scan    *scans;			/* [capacity * TP_SCAN_LANES] */
 	tp_bitmap  *bitmaps;		/* [bitmap_capacity] */
-	tp_scan_habits *habits;		/* [habit_mask + 1] */
+	tp_scan_history *history;		/* [history_mask + 1] */
 } tp_scans;
 
 /*

@@ -81,8 +81,8 @@ typedef struct tp_extents_settings
 	uint32_t	sequential_above;	/* reads in the region, for a read to be
 									 * sequential */
 	bool		streams;		/* tell by streams instead of the window */
-	uint64_t	aging;			/* reads of an epoch, at least 1 */
-	uint64_t	burst;			/* reads of a short epoch, at least 1 */
+	double		aging_per_frame;	/* reads of an epoch, for each frame */
+	double		burst_per_frame;	/* reads of a short epoch, likewise */
 	double		random_saving;	/* dR: microseconds, not negative */
 	double		sequential_saving;	/* dS: likewise */
 } tp_extents_settings;
@@ -90,9 +90,11 @@ typedef struct tp_extents_settings
 typedef struct tp_extents
 {
 	tp_extents_settings settings;
+	uint64_t	aging;			/* reads of an epoch, at least 1 */
+	uint64_t	burst;			/* reads of a short epoch, at least 1 */
 	uint64_t	reads;			/* so far */
-	uint64_t	epoch_end;		/* reads at which the next epoch begins */
-	uint64_t	short_epoch_end;	/* likewise */
+	uint64_t	epoch_begin;	/* reads when the epoch began */
+	uint64_t	short_epoch_begin;	/* likewise */
 	uint64_t	sequential;		/* of the reads, those seen to be sequential */
 	uint64_t	forgotten;		/* extents that made room for others */
 	uint32_t	epoch;
@@ -109,18 +111,21 @@ typedef struct tp_extents
  */
 size_t		tp_extents_size(uint32_t slots);
 
-/* Prepare such a table: all extents cold. */
-void		tp_extents_init(tp_extents *extents, uint32_t slots,
+/* Prepare such a table for a pool of so many frames: all extents are cold. */
+void		tp_extents_init(tp_extents *extents, uint32_t slots, uint32_t frames,
 							const tp_extents_settings *settings);
+
+/* The pool has so many frames now: epochs become longer or shorter. */
+void		tp_extents_resize(tp_extents *extents, uint32_t frames);
 
 /*
  * The settings that the parameters of a policy name (extent, window,
- * sequential_above, streams, aging, burst) if it reads temperatures, the defaults for what it
- * has no parameter for, for a pool of so many frames.  The savings are the
- * caller's to set.
+ * sequential_above, streams, aging, burst) if it reads temperatures, the
+ * defaults for what it has no parameter for.  The savings are the caller's to
+ * set.
  */
 void		tp_extents_settings_of(const tp_policy *policy,
-								   const double *params, uint32_t frames,
+								   const double *params,
 								   tp_extents_settings *settings);
 
 /*
@@ -137,13 +142,13 @@ tp_temperature tp_extents_temperature(const tp_extents *extents, tp_page page);
 
 /*
  * The temperature of a single page as of now, in microseconds of an extent's:
- *	  temperature * likeness + burst_weight * (aging / burst) * recent
- * where recent is the extent's second temperature.  likeness is 1 if pages is
+ *	  temperature * page_factor + burst_weight * (aging / burst) * recent
+ * where recent is the extent's second temperature.  page_factor is 1 if pages is
  * false.  If it is true: let c be the page's count, M and V the mean and the
  * variance of the counts of the extent.  Reads that come by chance, with
  * every page alike, have a variance of about 2/3 M after the halvings; what V
  * has beyond that, D = max(0, V - 2/3 M), the pages themselves differ by.
- * likeness = 1 + (c / M - 1) * D / (D + M): the more the pages differ, the
+ * page_factor = 1 + (c / M - 1) * D / (D + M): the more the pages differ, the
  * more a page is taken by its own count, the less by its neighbours' (the
  * posterior mean of a Poisson rate with a gamma prior; empirical Bayes).
  */

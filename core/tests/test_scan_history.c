@@ -1,5 +1,5 @@
 /*
- * test_scan_habits.c
+ * test_scan_history.c
  *	  Expectations of scans that have not begun, and where to begin so as to
  *	  meet one that has.
  *
@@ -87,7 +87,7 @@ no_past_no_expectation(void **unused)
 
 /* A scan of blocks 0 .. 1023 every 10 s, every fifth goes on to 16383. */
 static uint64_t
-make_habits(void)
+make_history(void)
 {
 	uint64_t	now = 0;
 
@@ -99,12 +99,12 @@ make_habits(void)
 static void
 regions_are_expected_as_often_as_they_were_visited(void **unused)
 {
-	uint64_t	now = make_habits();
-	double		reach = (double) scans.header->reach;
+	uint64_t	now = make_history();
+	double		lead_time = (double) scans.header->lead_time;
 
 	(void) unused;
-	assert_about(expected(100, now) - reach, 10000.0 * MS);
-	assert_about(expected(16000, now) - reach, 50000.0 * MS);
+	assert_about(expected(100, now) - lead_time, 10000.0 * MS);
+	assert_about(expected(16000, now) - lead_time, 50000.0 * MS);
 }
 
 /* Of two relations that one is expected later which is scanned less often,
@@ -129,7 +129,7 @@ relations_compare_by_how_often_they_are_scanned(void **unused)
 static void
 running_scans_bring_it_forward(void **unused)
 {
-	uint64_t	now = make_habits();
+	uint64_t	now = make_history();
 	tp_scan_spec spec = range(RELATION, 0, 16384, 16384);
 	double		alone = expected(16000, now);
 	uint64_t	handle = tp_scan_begin(&scans, &spec, now);
@@ -144,9 +144,9 @@ running_scans_bring_it_forward(void **unused)
 }
 
 static void
-habits_fade_when_scans_cease(void **unused)
+history_fades_when_scans_cease(void **unused)
 {
-	uint64_t	now = make_habits();
+	uint64_t	now = make_history();
 
 	(void) unused;
 	assert_true(expected(100, now + 1000000u * (uint64_t) MS) >
@@ -163,9 +163,9 @@ other_regions_are_never_expected(void **unused)
 }
 
 static void
-habits_survive_growth(void **unused)
+history_survives_growth(void **unused)
 {
-	uint64_t	now = make_habits();
+	uint64_t	now = make_history();
 	double		before = expected(100, now - 1);
 
 	(void) unused;
@@ -277,9 +277,9 @@ main(void)
 		TEST(regions_are_expected_as_often_as_they_were_visited),
 		TEST(relations_compare_by_how_often_they_are_scanned),
 		TEST(running_scans_bring_it_forward),
-		TEST(habits_fade_when_scans_cease),
+		TEST(history_fades_when_scans_cease),
 		TEST(other_regions_are_never_expected),
-		TEST(habits_survive_growth),
+		TEST(history_survives_growth),
 		TEST(the_longest_unseen_relation_gives_way),
 		TEST(alone_at_the_beginning),
 		TEST(where_most_is_to_be_shared),

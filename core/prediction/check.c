@@ -1,5 +1,5 @@
 /*
- * scan_check.c
+ * check.c
  *	  The invariants of a scan registry.
  */
 #include "tidepool/prediction/scan.h"
@@ -39,7 +39,7 @@ check_scan(const tp_scans *scans, uint32_t number, uint32_t place, checker *c)
 		   "lane of another length", number);
 	expect(c, has_bitmap == ((lanes->bitmaps >> lane & 1) != 0),
 		   "bitmap scan not marked", number);
-	expect(c, lanes->pace[lane] >= 0, "negative pace", number);
+	expect(c, lanes->block_time[lane] >= 0, "negative block_time", number);
 	return has_bitmap;
 }
 

@@ -1,8 +1,9 @@
 /*
- * scan_estimate.c
+ * estimate.c
  *	  When a page will be read next, as the running scans tell.  See scan.h.
  */
-#include "prediction/scan_position.h"
+#include "prediction/bitmap.h"
+#include "prediction/registry.h"
 
 static inline float
 sooner(float a, float b)
@@ -56,7 +57,7 @@ waits(const tp_scan_lanes *lanes, uint32_t lane, uint32_t block, uint32_t tick)
 	/* beyond 2^31 blocks all are equally far */
 	left = (left | (u32_vector) ((i32_vector) left >> 31)) & INT32_MAX;
 	wait = __builtin_convertvector((i32_vector) left, float_vector) *
-		*(const float_vector *) (const void *) &lanes->pace[lane];
+		*(const float_vector *) (const void *) &lanes->block_time[lane];
 	/* all bits set are not a number */
 	return (float_vector) ((i32_vector) wait | not_its);
 }
@@ -87,10 +88,11 @@ soonest_bitmap(const tp_scans *scans, uint32_t at, uint32_t block,
 			bitmap >= scans->header->bitmap_capacity ||
 			is_later(tick, lanes->until[lane]))
 			continue;
-		position = bitmap_position(&scans->bitmaps[bitmap], block);
+		position = bitmap_position(&scans->bitmaps[bitmap], block,
+								   lanes->backward[lane]);
 		if (position != UINT32_MAX && position >= lanes->done[lane])
 			soonest = sooner((float) (position - lanes->done[lane]) *
-							 lanes->pace[lane], soonest);
+							 lanes->block_time[lane], soonest);
 	}
 	return soonest;
 }

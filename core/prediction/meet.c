@@ -1,8 +1,8 @@
 /*
- * scan_meet.c
+ * meet.c
  *	  Where a new scan should begin so as to meet a running one.
  */
-#include "prediction/scan_position.h"
+#include "prediction/registry.h"
 
 /* Blocks that [a, a_end) and [b, b_end) have in common. */
 static uint64_t
@@ -21,7 +21,7 @@ typedef struct remainder
 	uint64_t	end;			/* behind the last before it comes round */
 	uint64_t	low;			/* then it reads on from here ... */
 	uint64_t	low_end;		/* ... to here */
-	float		pace;
+	float		block_time;
 } remainder;
 
 static bool
@@ -47,7 +47,7 @@ read_lane(const tp_scan_lanes *lanes, uint32_t lane, uint32_t tick,
 		rest->low_end += rest->end - turn;
 		rest->end = turn;
 	}
-	rest->pace = lanes->pace[lane];
+	rest->block_time = lanes->block_time[lane];
 	return true;
 }
 
@@ -56,8 +56,8 @@ tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec, uint64_t now)
 {
 	uint64_t	first = spec->first;
 	uint64_t	end = first + spec->count;
-	float		pace = spec->speed > 0 ? (float) (1e6 / spec->speed) :
-		scans->header->pace;
+	float		block_time = spec->speed > 0 ? (float) (1e6 / spec->speed) :
+		scans->header->block_time;
 	uint32_t	steps = scans->header->capacity;
 	uint32_t	best = spec->first;
 	float		most = 0;
@@ -78,7 +78,7 @@ tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec, uint64_t now)
 				continue;
 			value = (float) (common(rest.at, rest.end, first, end) +
 							 common(rest.low, rest.low_end, first, end));
-			value *= rest.pace < pace ? rest.pace / pace : pace / rest.pace;
+			value *= rest.block_time < block_time ? rest.block_time / block_time : block_time / rest.block_time;
 			if (value > most)
 			{
 				most = value;

@@ -1,0 +1,242 @@
+/*
+ * registry.c
+ *	  Scans begin and end.  See scan.h.
+ */
+#include "prediction/bitmap.h"
+#include "prediction/history.h"
+#include "prediction/registry.h"
+
+/* Take the scan from its lane, and what falls vacant by that. */
+static void
+remove_scan(const tp_scans *scans, uint32_t number)
+{
+	tp_scans_header *header = scans->header;
+	tp_scan    *scan = &scans->scans[number];
+	tp_scan_lanes *lanes = &scans->lanes[number / TP_SCAN_LANES];
+	tp_scan_relation *relation = &scans->relations[scan->relation];
+	uint8_t		bit = (uint8_t) (1u << number % TP_SCAN_LANES);
+
+	set_u32(&lanes->length[number % TP_SCAN_LANES], 0);
+	lanes->used &= (uint8_t) ~bit;
+	lanes->bitmaps &= (uint8_t) ~bit;
+	scan->generation++;
+	header->running--;
+	if (scan->bitmap != TP_NONE)
+	{
+		scans->bitmaps[scan->bitmap].shift = header->free_bitmap;
+		header->free_bitmap = scan->bitmap;
+		set_u32(&scan->bitmap, TP_NONE);
+	}
+	relation->scans--;
+	if (lanes->used == 0)
+	{
+		uint32_t   *link = &relation->lanes;
+
+		while (*link != number / TP_SCAN_LANES)
+			link = &scans->lanes[*link].next;
+		set_u32(link, lanes->next);
+		set_u32(&lanes->next, header->free_lanes);
+		header->free_lanes = number / TP_SCAN_LANES;
+	}
+}
+
+/* Make room: end the scans that have not been heard of for long. */
+static void
+reclaim(const tp_scans *scans, uint64_t now)
+{
+	for (uint32_t i = 0; i < scans->header->capacity * TP_SCAN_LANES; i++)
+	{
+		const tp_scan_lanes *lanes = &scans->lanes[i / TP_SCAN_LANES];
+
+		if ((lanes->used >> i % TP_SCAN_LANES & 1) != 0 &&
+			is_later(tick_of(now), lanes->until[i % TP_SCAN_LANES]))
+		{
+			remove_scan(scans, i);
+			scans->header->counts.reclaimed++;
+		}
+	}
+}
+
+/*
+ * A lane for a scan of this relation, as a scan's number; TP_NONE: no room.
+ * The relation's own tp_scan_lanes are filled before it gets another.
+ */
+static uint32_t
+find_lane(const tp_scans *scans, uint64_t relation)
+{
+	tp_scans_header *header = scans->header;
+	uint32_t	vacant;
+	uint32_t	place = scan_relation(scans, relation, &vacant);
+	uint32_t	i = place == TP_NONE ? TP_NONE : scans->relations[place].lanes;
+	uint32_t	number;
+
+	while (i != TP_NONE && scans->lanes[i].used == UINT8_MAX)
+		i = scans->lanes[i].next;
+	if (i == TP_NONE)
+	{
+		i = header->free_lanes;
+		if (i == TP_NONE || (place == TP_NONE && vacant == TP_NONE))
+			return TP_NONE;
+		header->free_lanes = scans->lanes[i].next;
+		if (place == TP_NONE)
+		{
+			place = vacant;
+			scans->relations[place].relation = relation;
+		}
+		set_u32(&scans->lanes[i].next, scans->relations[place].lanes);
+		set_u32(&scans->relations[place].lanes, i);
+	}
+	number = i * TP_SCAN_LANES;
+	while ((scans->lanes[i].used >> number % TP_SCAN_LANES & 1) != 0)
+		number++;
+	scans->lanes[i].used |= (uint8_t) (1u << number % TP_SCAN_LANES);
+	scans->scans[number].relation = place;
+	scans->relations[place].scans++;
+	return number;
+}
+
+/* Can a range scan read these blocks in this order? */
+static bool
+range_is_sound(const tp_scan_spec *spec)
+{
+	if (spec->count == 0)
+		return false;
+	if (spec->size != 0)
+		return spec->first - spec->low < spec->size &&
+			spec->count <= spec->size && spec->low <= UINT32_MAX - spec->size;
+	if (spec->backward)
+		return spec->count - 1 <= spec->first;
+	return spec->count - 1 < UINT32_MAX - spec->first;
+}
+
+/* A block that the relation ends with, or a later one. */
+static uint64_t
+end_of(const tp_scan_spec *spec)
+{
+	if (spec->size != 0)
+		return (uint64_t) spec->low + spec->size;
+	if (spec->bitmap != NULL)
+		return (uint64_t) TP_BITMAP_GROUPS << spec->bitmap->shift;
+	return (uint64_t) spec->first + (spec->backward ? 1 : spec->count);
+}
+
+/*
+ * Estimates cannot tell a wrap from a distance in relations this large (16 TiB
+ * of 8 KiB pages): up to where it wraps, then.
+ */
+static void
+avoid_far_wrap(tp_scan_spec *spec)
+{
+	uint32_t	straight = spec->backward ? spec->first - spec->low + 1 :
+		spec->low + spec->size - spec->first;
+
+	if (spec->size <= UINT32_C(1) << 31)
+		return;
+	spec->low = spec->size = 0;
+	if (spec->count > straight)
+		spec->count = straight;
+}
+
+uint64_t
+tp_scan_begin(const tp_scans *scans, const tp_scan_spec *wanted, uint64_t now)
+{
+	tp_scans_header *header = scans->header;
+	tp_scan_spec spec = *wanted;
+	uint32_t	number;
+	uint32_t	lane;
+	tp_scan    *scan;
+	tp_scan_lanes *lanes;
+	tp_bitmap  *bitmap = NULL;
+
+	number = find_lane(scans, spec.relation);
+	if (number == TP_NONE)
+	{
+		reclaim(scans, now);
+		number = find_lane(scans, spec.relation);
+	}
+	if (number == TP_NONE)
+	{
+		header->counts.refused++;
+		return 0;
+	}
+	header->running++;
+	scan = &scans->scans[number];
+	lanes = &scans->lanes[number / TP_SCAN_LANES];
+	lane = number % TP_SCAN_LANES;
+	scan->owner = spec.owner;
+	scan->bitmap = TP_NONE;
+
+	if (spec.bitmap != NULL && header->free_bitmap != TP_NONE)
+	{
+		bitmap = &scans->bitmaps[header->free_bitmap];
+		set_u32(&scan->bitmap, header->free_bitmap);
+		header->free_bitmap = bitmap->shift;
+		*bitmap = *spec.bitmap;
+		bitmap_rank(bitmap);
+		scan->length = bitmap_blocks(bitmap->groups, bitmap->shift);
+	}
+	else
+	{
+		if (spec.bitmap != NULL)
+		{
+			bitmap_range(spec.bitmap, &spec);
+			header->counts.bitmaps_short++;
+		}
+		if (!range_is_sound(&spec))
+			spec.count = 0;
+		else
+			avoid_far_wrap(&spec);
+		scan->length = spec.count;
+	}
+	if (scan->length == 0)
+	{
+		remove_scan(scans, number);
+		return 0;
+	}
+	scan->history = history_begin(scans, spec.relation, end_of(&spec), now);
+	scan->region = TP_NONE;
+	scan->begun_at = now;
+	scan->measured_at = now;
+	scan->measured_done = 0;
+	set_u32(&lanes->done[lane], 0);
+	set_u32(&lanes->first[lane], spec.first);
+	set_u32(&lanes->low[lane], spec.low);
+	set_u32(&lanes->size[lane], spec.size);
+	set_u32(&lanes->backward[lane], spec.backward ? UINT32_MAX : 0);
+	set_float(&lanes->block_time[lane],
+			  spec.speed > 0 ? (float) (1e6 / spec.speed) : header->block_time);
+	set_u32(&lanes->until[lane], patience_until(now, lanes->block_time[lane]));
+	if (bitmap != NULL)
+		lanes->bitmaps |= (uint8_t) (1u << lane);
+	else
+		__atomic_store_n(&lanes->length[lane], scan->length, __ATOMIC_RELEASE);
+	header->counts.begun++;
+	return handle_of(scans, number);
+}
+
+void
+tp_scan_end(const tp_scans *scans, uint64_t handle)
+{
+	uint32_t	number = find_scan(scans, handle);
+
+	if (number == TP_NONE)
+		return;
+	remove_scan(scans, number);
+	scans->header->counts.ended++;
+}
+
+uint32_t
+tp_scan_end_owner(const tp_scans *scans, uint32_t owner)
+{
+	uint32_t	found = 0;
+
+	for (uint32_t i = 0; i < scans->header->capacity * TP_SCAN_LANES; i++)
+		if (scans->scans[i].owner == owner &&
+			(scans->lanes[i / TP_SCAN_LANES].used >> i % TP_SCAN_LANES & 1) != 0)
+		{
+			remove_scan(scans, i);
+			found++;
+		}
+	scans->header->counts.abandoned += found;
+	return found;
+}
