@@ -152,7 +152,7 @@ w_tinylfu_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 				 void *arg, const tp_access *access)
 {
 	static const uint8_t order[] = {PROBATION, PROTECTED, WINDOW};
-	uint32_t candidate = TP_NONE;
+	uint32_t	candidate = TP_NONE;
 	uint32_t	rival = tp_list_search(pool, PROBATION, usable, arg);
 	uint32_t	frame;
 
@@ -161,7 +161,7 @@ w_tinylfu_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 	if (window_is_full(pool))
 		candidate = tp_list_search_tail(pool, WINDOW, usable, arg);
 
-	if (candidate !=TP_NONE)
+	if (candidate != TP_NONE)
 		return rival != TP_NONE && wins(pool, candidate, rival) ?
 			rival : candidate;
 
@@ -246,9 +246,9 @@ w_tinylfu_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
 	static const uint8_t recent_first[] = {WINDOW, PROBATION, PROTECTED};
 	static const uint8_t main_first[] = {PROBATION, WINDOW, PROTECTED};
-	uint32_t candidate = tp_list_of(pool, WINDOW)->tail;
+	uint32_t	candidate = tp_list_of(pool, WINDOW)->tail;
 	uint32_t	rival = tp_list_of(pool, PROBATION)->tail;
-	bool		window_first = candidate !=TP_NONE && rival != TP_NONE &&
+	bool		window_first = candidate != TP_NONE && rival != TP_NONE &&
 		window_is_full(pool) && !wins(pool, candidate, rival);
 
 	return tp_coldest_lists(pool, cursor,

@@ -16,7 +16,7 @@
 
 #define PROBES 4				/* places where history may be found */
 #define WEIGHT_INTERVAL 0.0625f /* of the newest interval, in the long run */
-#define WEIGHT_LEAD_TIME 0.01f		/* of the newest scan's, likewise */
+#define WEIGHT_LEAD_TIME 0.01f	/* of the newest scan's, likewise */
 
 /*
  * A number that counts half after TP_HISTORY_SCANS scans, after so many of
@@ -81,7 +81,7 @@ cover(tp_scan_history *history, uint64_t end)
 
 uint32_t
 history_begin(const tp_scans *scans, uint64_t relation, uint64_t end,
-			 uint64_t now)
+			  uint64_t now)
 {
 	uint32_t	vacant;
 	uint32_t	i = find_history(scans, relation, &vacant);
@@ -115,7 +115,7 @@ history_begin(const tp_scans *scans, uint64_t relation, uint64_t end,
 
 void
 history_pass(const tp_scans *scans, uint32_t number, uint32_t block,
-			uint64_t now)
+			 uint64_t now)
 {
 	tp_scan    *scan = &scans->scans[number];
 	tp_scan_history *history = &scans->history[scan->history];

@@ -121,7 +121,7 @@ beside_each_other(void **policy)
 	fixture    *f = fixture_new(*policy, NULL, FRAMES);
 	shared_pool *shared = calloc(1, sizeof(*shared));
 	worker		workers[THREADS];
-	uint32_t resident = 0;
+	uint32_t	resident = 0;
 
 	assert_non_null(shared);
 	assert_true(tp_can_share(&f->pool));
@@ -142,7 +142,7 @@ beside_each_other(void **policy)
 	assert_true(atomic_load(&shared->evictions) > MISSES);
 	assert_int_equal(tp_check(&shared->pool, report, NULL), 0);
 	for (uint32_t frame = 0; frame < FRAMES; frame++)
-		resident  +=tp_is_resident(&shared->pool, frame);
+		resident += tp_is_resident(&shared->pool, frame);
 
 	assert_int_equal(resident, FRAMES);
 	free(shared);

@@ -337,7 +337,7 @@ read_offline(tps_tier *tier, const tps_events *events, size_t i,
 
 	if (tier->opt != NULL)
 		outcome = opt_read(tier->opt, page, events->next_use[i]);
-	else if (tier->opt_time !=NULL)
+	else if (tier->opt_time != NULL)
 		outcome = opt_time_reference(tier->opt_time, page, events->position + i,
 									 events->next_use[i], next_sequential[i]);
 	else
@@ -356,7 +356,7 @@ write_offline(tps_tier *tier, uint64_t page)
 {
 	disk_write(tier, page);
 	if ((tier->opt != NULL && opt_find(tier->opt, page) != TP_NONE) ||
-		(tier->opt_time !=NULL && opt_time_has(tier->opt_time, page)))
+		(tier->opt_time != NULL && opt_time_has(tier->opt_time, page)))
 		queue_write(tier, TP_NONE);
 }
 
@@ -366,11 +366,11 @@ forget_offline(tps_tier *tier, uint64_t first, uint32_t count)
 	for (uint64_t page = first; page - first < count; page++)
 		if (tier->opt != NULL)
 			opt_forget(tier->opt, page);
-		else if (tier->opt_time !=NULL)
+		else if (tier->opt_time != NULL)
 			opt_time_forget(tier->opt_time, page);
 	if (count == 0 && tier->opt != NULL)
 		opt_forget_from(tier->opt, first);
-	if (count == 0 && tier->opt_time !=NULL)
+	if (count == 0 && tier->opt_time != NULL)
 		opt_time_forget_from(tier->opt_time, first);
 }
 

@@ -462,14 +462,13 @@ struct tp_policy
 	/*
 	 * The next choice among the resident frames for which usable is true;
 	 * TP_NONE if there is none; TP_REFUSED if the incoming page is not to be
-	 * cached.  Frames that are not
-	 * usable are passed over as though they were absent.  One that has become
-	 * usable may be passed over for a while, unless no other is usable
-	 * (core/README.md, "Searches past pinned pages").  A proposal, not a
-	 * decision: the frame stays where it is, no ghost is made, no target
-	 * moves.  Turning a hand, clearing reference marks and giving second
-	 * chances on the way are allowed: the paper charges them to looking.
-	 * Terminates after a bounded number of steps.
+	 * cached.  Frames that are not usable are passed over as though they were
+	 * absent.  One that has become usable may be passed over for a while,
+	 * unless no other is usable (core/README.md, "Searches past pinned
+	 * pages").  A proposal, not a decision: the frame stays where it is, no
+	 * ghost is made, no target moves.  Turning a hand, clearing reference
+	 * marks and giving second chances on the way are allowed: the paper
+	 * charges them to looking. Terminates after a bounded number of steps.
 	 */
 	uint32_t	(*victim) (const tp_pool *pool, tp_page incoming,
 						   tp_usable usable, void *arg,

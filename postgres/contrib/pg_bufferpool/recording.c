@@ -128,17 +128,17 @@ register_recorder(uint32 serial)
 	BackgroundWorker worker = {0};
 	BackgroundWorkerHandle *handle;
 
-	worker.		bgw_flags = BGWORKER_SHMEM_ACCESS |
-	BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.		bgw_start_time = BgWorkerStart_ConsistentState;
-	worker.		bgw_restart_time = BGW_NEVER_RESTART;
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
 
 	strlcpy(worker.bgw_library_name, "pg_bufferpool", MAXPGPATH);
 	strlcpy(worker.bgw_function_name, "pg_bufferpool_recorder_main", BGW_MAXLEN);
 	strlcpy(worker.bgw_name, "buffer reference recorder", BGW_MAXLEN);
 	strlcpy(worker.bgw_type, "buffer reference recorder", BGW_MAXLEN);
-	worker.		bgw_main_arg = UInt32GetDatum(serial);
-	worker.		bgw_notify_pid = MyProcPid;
+	worker.bgw_main_arg = UInt32GetDatum(serial);
+	worker.bgw_notify_pid = MyProcPid;
 
 	return RegisterDynamicBackgroundWorker(&worker, &handle) ? handle : NULL;
 }

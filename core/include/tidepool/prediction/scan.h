@@ -104,8 +104,8 @@ typedef struct tp_scan_spec
 								 * low 0 and the relation's size for most.  0:
 								 * it never comes round */
 	bool		backward;		/* towards lower block numbers */
-	const tp_bitmap *bitmap;	/* of a bitmap scan; then first, count, low and
-								 * size are ignored */
+	const tp_bitmap *bitmap;	/* of a bitmap scan; then first, count, low
+								 * and size are ignored */
 	double		speed;			/* blocks per second that are expected, 0 if
 								 * unknown: as the scans before it */
 	uint32_t	owner;			/* who runs it: see tp_scan_end_owner */
@@ -141,7 +141,7 @@ typedef struct tp_scan
 	uint32_t	relation;		/* index in relations */
 	uint32_t	owner;
 	uint32_t	bitmap;			/* index in bitmaps, or TP_NONE */
-	uint32_t	history;			/* index in history */
+	uint32_t	history;		/* index in history */
 	uint32_t	region;			/* of the relation, last entered; TP_NONE:
 								 * none yet */
 } tp_scan;
@@ -168,7 +168,7 @@ typedef struct tp_scan_history
 	float		interval;		/* microseconds from one beginning to the
 								 * next, smoothed */
 	float		total;			/* scans begun, fading */
-	float		visits[TP_HISTORY_REGIONS];	/* of them, those that entered the
+	float		visits[TP_HISTORY_REGIONS]; /* of them, those that entered the
 											 * region, fading as of ... */
 	uint32_t	as_of[TP_HISTORY_REGIONS];	/* ... this value of begun */
 } tp_scan_history;
@@ -189,14 +189,14 @@ typedef struct tp_scans_header
 	uint32_t	capacity;		/* tp_scan_lanes there are */
 	uint32_t	relation_mask;	/* places for relations - 1 */
 	uint32_t	bitmap_capacity;
-	uint32_t	history_mask;		/* relations whose history are kept - 1 */
+	uint32_t	history_mask;	/* relations whose history are kept - 1 */
 	uint32_t	running;		/* scans registered */
 	uint32_t	free_lanes;		/* first unused tp_scan_lanes, or TP_NONE */
 	uint32_t	free_bitmap;	/* first unused bitmap, or TP_NONE; linked by
 								 * their shift */
-	float		block_time;			/* microseconds a block that a scan of unknown
+	float		block_time;		/* microseconds a block that a scan of unknown
 								 * speed begins with */
-	float		lead_time;			/* microseconds that scans take on average
+	float		lead_time;		/* microseconds that scans take on average
 								 * until they enter a region; for so long the
 								 * running ones are taken at their word */
 	tp_scan_counts counts;
@@ -210,7 +210,7 @@ typedef struct tp_scans
 	tp_scan_lanes *lanes;		/* [capacity] */
 	tp_scan    *scans;			/* [capacity * TP_SCAN_LANES] */
 	tp_bitmap  *bitmaps;		/* [bitmap_capacity] */
-	tp_scan_history *history;		/* [history_mask + 1] */
+	tp_scan_history *history;	/* [history_mask + 1] */
 } tp_scans;
 
 /*
