@@ -40,6 +40,8 @@ VARIANTS: dict[str, list[str]] = {
         "queues=4,lifetime=6,qout=1.5",
     ],
     "s3fifo": ["small=0.5,ghost=2", "ghost=0", "small=0,ghost=0.5"],
+    "clock2q_plus": ["small=0.5,ghost=2", "small=0.7,window=1", "ghost=0,window=0"],
+    "slru": ["protected=0.5", "protected=0", "protected=1"],
     "jam": ["max_usage=7"],
     "osic": ["partitions=3", "partitions=16"],
     "watt": [
