@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * bufferpool.c
- *	  The buffer pool and its replacement algorithm: set-up, the lock,
- *	  verification.
+ *	  Setting up the buffer pool and its replacement algorithm.
  *
  * src/backend/storage/bufferpool/bufferpool.c
  *
@@ -11,12 +10,8 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 #include "storage/bufferpool_internals.h"
-#include "storage/bufmgr.h"
-#include "storage/proc.h"
 #include "storage/shmem.h"
-#include "storage/spin.h"
 #include "utils/guc_tables.h"
 
 char	   *bufferpool_algorithm;
@@ -167,25 +162,6 @@ BufferPoolInitProcess(void)
 		BufferPoolFollowReset(&DefaultBufferPool);
 }
 
-/* How often the pool had been reset when this process's memory of it began. */
-static uint32 resets_followed = PG_UINT32_MAX;
-
-/*
- * If the pool has been reset, or this is the first time, this process begins
- * anew, too.
- */
-void
-BufferPoolFollowReset(BufferPool *pool)
-{
-	uint32		resets = pg_atomic_read_u32(&pool->shared->resets);
-
-	if (resets_followed == resets)
-		return;
-	resets_followed = resets;
-	if (pool->routine->begin_process != NULL)
-		pool->routine->begin_process(pool, MyProcNumber);
-}
-
 /* ---- what SHOW shows: what is in use ---- */
 
 const char *
@@ -210,154 +186,4 @@ show_bufferpool_batch_threshold(void)
 	snprintf(text, sizeof(text), "%d",
 			 Min(bufferpool_batch_threshold, bufferpool_batch_size));
 	return text;
-}
-
-/* ---- the lock, and what an access is ---- */
-
-/*
- * Looks at a busy lock before this process goes to sleep for it: about as long
- * as the lock is held once.  Whoever sleeps is woken when the lock is free, but
- * by then others have come, so that a lock held for half a microsecond would
- * collect a convoy of sleepers.
- */
-#define SPINS 100
-
-/* In an LWLock's state: held, by whomever. */
-#define LOCK_HELD_MASK ((uint32) ((MAX_BACKENDS + 1) | MAX_BACKENDS))
-
-#ifdef BUFFERPOOL_TIME_LOCK
-static instr_time held_since;
-#define begin_hold() INSTR_TIME_SET_CURRENT(held_since)
-#else
-#define begin_hold() ((void) 0)
-#endif
-
-/* Nobody may wait for the lock with a lock on a mapping partition. */
-static inline void
-assert_may_wait(void)
-{
-	Assert(!LWLockAnyHeldByMe(BufMappingPartitionLockByIndex(0),
-							  NUM_BUFFER_PARTITIONS, sizeof(LWLockPadded)));
-}
-
-bool
-BufferPoolTryLock(BufferPool *pool)
-{
-	if (!LWLockConditionalAcquire(&pool->shared->lock, LW_EXCLUSIVE))
-		return false;
-	BufferPoolCount(BUFFERPOOL_LOCKS);
-	begin_hold();
-	return true;
-}
-
-void
-BufferPoolLock(BufferPool *pool)
-{
-	LWLock	   *lock = &pool->shared->lock;
-
-	assert_may_wait();
-	for (int spins = 0; spins < SPINS; spins++)
-	{
-		if ((pg_atomic_read_u32(&lock->state) & LOCK_HELD_MASK) == 0 &&
-			BufferPoolTryLock(pool))
-			return;
-		pg_spin_delay();
-	}
-	BufferPoolCount(BUFFERPOOL_LOCKS);
-	BufferPoolCount(BUFFERPOOL_LOCK_WAITS);
-	LWLockAcquire(lock, LW_EXCLUSIVE);
-	begin_hold();
-}
-
-void
-BufferPoolUnlock(BufferPool *pool)
-{
-#ifdef BUFFERPOOL_TIME_LOCK
-	instr_time	held;
-
-	INSTR_TIME_SET_CURRENT(held);
-	INSTR_TIME_SUBTRACT(held, held_since);
-	BufferPoolCountHold(INSTR_TIME_GET_NANOSEC(held));
-#endif
-	LWLockRelease(&pool->shared->lock);
-}
-
-/* Microseconds since a moment that is the same for all processes. */
-uint64
-BufferPoolNow(void)
-{
-	instr_time	now;
-
-	INSTR_TIME_SET_CURRENT(now);
-	return INSTR_TIME_GET_MICROSEC(now);
-}
-
-/* ---- verification ---- */
-
-/*
- * Compare what the algorithm knows of a buffer with the buffer.  Whoever has
- * it pinned may be about to tell of a change, so only unpinned buffers count;
- * a page that ceased to exist unnoticed is no violation.
- *
- * A buffer whose page the algorithm does not know is one that has been told of
- * too little yet; *untold counts them.
- */
-static int
-check_buffer(BufferPool *pool, int buf_id, uint32 *untold, tp_report report,
-			 void *arg)
-{
-	BufferDesc *buf = GetBufferDescriptor(buf_id);
-	uint32		buf_state = LockBufHdr(buf);
-	tp_page		page = BufferTagPage(&buf->tag);
-	tp_page		known;
-	bool		has_page = pool->routine->page_of(pool, buf_id, &known);
-
-	UnlockBufHdr(buf, buf_state);
-	if (BUF_STATE_GET_REFCOUNT(buf_state) != 0 || !(buf_state & BM_TAG_VALID) ||
-		(has_page && tp_page_equal(page, known)))
-		return 0;
-	if (++*untold <= BufferPoolPending())
-		return 0;
-	return tp_expect(false, "algorithm does not know the page in the buffer",
-					 buf_id, report, arg);
-}
-
-/*
- * Verify what the algorithm knows of these buffers.  Returns the number of
- * violations, each of which report is told; it is called under the lock, which
- * is held for all of them.
- *
- * Pages that processes have yet to tell of are no violations, as many as there
- * are; which ones they are is not known.
- */
-int
-BufferPoolCheckBuffers(int first, int count, tp_report report, void *arg)
-{
-	BufferPool *pool = &DefaultBufferPool;
-	tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
-	uint32		untold = 0;
-	int			bad = 0;
-
-	BufferPoolLock(pool);
-	BufferPoolCommitQueue(pool, &access);
-	for (int buf_id = first; buf_id < first + count; buf_id++)
-		bad += check_buffer(pool, buf_id, &untold, report, arg);
-	BufferPoolUnlock(pool);
-	return bad;
-}
-
-/*
- * Verify the algorithm's own state, likewise.  That cannot be done in parts:
- * the lock is held as long as it takes to look at all of it.
- */
-int
-BufferPoolCheckAlgorithm(tp_report report, void *arg)
-{
-	BufferPool *pool = &DefaultBufferPool;
-	int			bad;
-
-	BufferPoolLock(pool);
-	bad = pool->routine->check(pool, report, arg);
-	BufferPoolUnlock(pool);
-	return bad;
 }

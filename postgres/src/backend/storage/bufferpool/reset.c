@@ -143,3 +143,22 @@ BufferPoolReset(void)
 			 errdetail("A buffer is pinned, or was modified meanwhile."),
 			 errhint("Close cursors and wait until other sessions are idle.")));
 }
+
+/* How often the pool had been reset when this process's memory of it began. */
+static uint32 resets_followed = PG_UINT32_MAX;
+
+/*
+ * If the pool has been reset, or this is the first time, this process begins
+ * anew, too.
+ */
+void
+BufferPoolFollowReset(BufferPool *pool)
+{
+	uint32		resets = pg_atomic_read_u32(&pool->shared->resets);
+
+	if (resets_followed == resets)
+		return;
+	resets_followed = resets;
+	if (pool->routine->begin_process != NULL)
+		pool->routine->begin_process(pool, MyProcNumber);
+}

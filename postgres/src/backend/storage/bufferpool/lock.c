@@ -1,0 +1,93 @@
+/*-------------------------------------------------------------------------
+ *
+ * lock.c
+ *	  The pool's lock, and the time.
+ *
+ * src/backend/storage/bufferpool/lock.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "portability/instr_time.h"
+#include "storage/bufferpool_internals.h"
+#include "storage/bufmgr.h"
+#include "storage/proc.h"
+
+/*
+ * Looks at a busy lock before this process goes to sleep for it: about as long
+ * as the lock is held once.  Whoever sleeps is woken when the lock is free, but
+ * by then others have come, so that a lock held for half a microsecond would
+ * collect a convoy of sleepers.
+ */
+#define SPINS 100
+
+/* In an LWLock's state: held, by whomever. */
+#define LOCK_HELD_MASK ((uint32) ((MAX_BACKENDS + 1) | MAX_BACKENDS))
+
+#ifdef BUFFERPOOL_TIME_LOCK
+static instr_time held_since;
+#define begin_hold() INSTR_TIME_SET_CURRENT(held_since)
+#else
+#define begin_hold() ((void) 0)
+#endif
+
+/* Nobody may wait for the lock with a lock on a mapping partition. */
+static inline void
+assert_may_wait(void)
+{
+	Assert(!LWLockAnyHeldByMe(BufMappingPartitionLockByIndex(0),
+							  NUM_BUFFER_PARTITIONS, sizeof(LWLockPadded)));
+}
+
+bool
+BufferPoolTryLock(BufferPool *pool)
+{
+	if (!LWLockConditionalAcquire(&pool->shared->lock, LW_EXCLUSIVE))
+		return false;
+	BufferPoolCount(BUFFERPOOL_LOCKS);
+	begin_hold();
+	return true;
+}
+
+void
+BufferPoolLock(BufferPool *pool)
+{
+	LWLock	   *lock = &pool->shared->lock;
+
+	assert_may_wait();
+	for (int spins = 0; spins < SPINS; spins++)
+	{
+		if ((pg_atomic_read_u32(&lock->state) & LOCK_HELD_MASK) == 0 &&
+			BufferPoolTryLock(pool))
+			return;
+		pg_spin_delay();
+	}
+	BufferPoolCount(BUFFERPOOL_LOCKS);
+	BufferPoolCount(BUFFERPOOL_LOCK_WAITS);
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	begin_hold();
+}
+
+void
+BufferPoolUnlock(BufferPool *pool)
+{
+#ifdef BUFFERPOOL_TIME_LOCK
+	instr_time	held;
+
+	INSTR_TIME_SET_CURRENT(held);
+	INSTR_TIME_SUBTRACT(held, held_since);
+	BufferPoolCountHold(INSTR_TIME_GET_NANOSEC(held));
+#endif
+	LWLockRelease(&pool->shared->lock);
+}
+
+/* Microseconds since a moment that is the same for all processes. */
+uint64
+BufferPoolNow(void)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	return INSTR_TIME_GET_MICROSEC(now);
+}
