@@ -119,35 +119,23 @@ hyperbolic_expect_choice(const tp_pool *pool, uint32_t *frames)
 	return sample_expect(pool, (uint32_t) pool->header->params[PARAM_SAMPLE], frames);
 }
 
+/* References for each reference to the pool since the page came in. */
+static double
+priority_of(const tp_pool *pool, uint32_t frame)
+{
+	const hyperbolic_page *page = tp_extra(pool, frame);
+
+	return (double) references_of(page) / (double) age_of(pool, page);
+}
+
 static uint32_t
 hyperbolic_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 				  void *arg, const tp_access *access)
 {
-	uint32_t	frames[SAMPLE_MAX];
-	uint32_t	n = sample_frames(pool,
-								  (uint32_t) pool->header->params[PARAM_SAMPLE],
-								  usable, arg, frames);
-	uint32_t	lowest = TP_NONE;
-	double		lowest_references = 0;
-	double		lowest_age = 0;
-
 	(void) incoming;
 	(void) access;
-	for (uint32_t i = 0; i < n; i++)
-	{
-		const hyperbolic_page *page = tp_extra(pool, frames[i]);
-		double		references = references_of(page);
-		double		age = (double) age_of(pool, page);
-
-		if (lowest == TP_NONE ||
-			references * lowest_age < lowest_references * age)
-		{
-			lowest = frames[i];
-			lowest_references = references;
-			lowest_age = age;
-		}
-	}
-	return lowest;
+	return sample_least(pool, (uint32_t) pool->header->params[PARAM_SAMPLE],
+						usable, arg, priority_of);
 }
 
 static void

@@ -71,6 +71,12 @@ temperature_of(const tp_pool *pool, tp_page page)
 						   params[PARAM_BURST_WEIGHT]);
 }
 
+static double
+value_of(const tp_pool *pool, uint32_t frame)
+{
+	return temperature_of(pool, tp_page_of(pool, frame));
+}
+
 static uint32_t
 page_temperature_expect_choice(const tp_pool *pool, uint32_t *frames)
 {
@@ -82,28 +88,17 @@ page_temperature_victim(const tp_pool *pool, tp_page incoming,
 						tp_usable usable, void *arg, const tp_access *access)
 {
 	const double *params = pool->header->params;
-	uint32_t	frames[SAMPLE_MAX];
-	uint32_t	n = sample_frames(pool, (uint32_t) params[PARAM_SAMPLE], usable,
-								  arg, frames);
+	uint32_t	choice = sample_least(pool, (uint32_t) params[PARAM_SAMPLE],
+									  usable, arg, value_of);
 	double		in = temperature_of(pool, incoming);
-	double		least = 0;
-	uint32_t	choice = TP_NONE;
+	double		out;
 
 	(void) access;
-	for (uint32_t i = 0; i < n; i++)
-	{
-		double		out = temperature_of(pool, tp_page_of(pool, frames[i]));
-
-		if (choice == TP_NONE || out < least)
-		{
-			choice = frames[i];
-			least = out;
-		}
-	}
-	if (n == 0)
+	if (choice == TP_NONE)
 		return TP_NONE;
-	return in > least && in >= (1 + params[PARAM_ADMIT_MARGIN]) * least ?
-		choice : TP_REFUSED;
+	out = value_of(pool, choice);
+	return in > out && in >= (1 + params[PARAM_ADMIT_MARGIN]) * out ? choice :
+		TP_REFUSED;
 }
 
 static void
@@ -131,7 +126,7 @@ page_temperature_evict(const tp_pool *pool, uint32_t frame,
 static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
-	return exponent_band(temperature_of(pool, tp_page_of(pool, frame)));
+	return exponent_band(value_of(pool, frame));
 }
 
 static uint32_t

@@ -173,26 +173,10 @@ static uint32_t
 watt_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 			const tp_access *access)
 {
-	uint32_t	frames[SAMPLE_MAX];
-	uint32_t	n = sample_frames(pool,
-								  (uint32_t) pool->header->params[PARAM_SAMPLE],
-								  usable, arg, frames);
-	uint32_t	lowest = TP_NONE;
-	double		lowest_value = 0;
-
 	(void) incoming;
 	(void) access;
-	for (uint32_t i = 0; i < n; i++)
-	{
-		double		value = value_of(pool, frames[i]);
-
-		if (lowest == TP_NONE || value < lowest_value)
-		{
-			lowest = frames[i];
-			lowest_value = value;
-		}
-	}
-	return lowest;
+	return sample_least(pool, (uint32_t) pool->header->params[PARAM_SAMPLE],
+						usable, arg, value_of);
 }
 
 /* ---- the history of evicted pages ---- */

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from reference.base import Model, promotes
-from reference.sample import sample_frames
+from reference.sample import sample_least
 from reference.sweep import Sweep
 
 
@@ -27,17 +27,10 @@ class Hyperbolic(Model):
         self.references[frame] = min(self.references[frame] + 1, 2**32 - 1)
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        least = None
-        for frame in sample_frames(self, int(self.params["sample"]), unusable):
-            if least is None or self.is_below(frame, least):
-                least = frame
-        return least
+        return sample_least(self, int(self.params["sample"]), unusable, self.priority)
 
-    def is_below(self, a: int, b: int) -> bool:
-        """Has a the lower priority?"""
-        left = float(self.references[a]) * float(self.age(b))
-        right = float(self.references[b]) * float(self.age(a))
-        return left < right
+    def priority(self, frame: int) -> float:
+        return float(self.references[frame]) / float(self.age(frame))
 
     def on_evict(self, frame: int, flags: int) -> None:
         self.on_forget(frame)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from reference.base import REFUSED, Model
 from reference.extents import Extents
-from reference.sample import sample_frames
+from reference.sample import sample_least
 from reference.sweep import Sweep
 
 
@@ -38,10 +38,14 @@ class PageTemperature(Model):
         return self.extents.of_page(page, pages, self.params["burst_weight"])
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        frames = sample_frames(self, int(self.params["sample"]), unusable)
-        if not frames:
+        choice = sample_least(
+            self,
+            int(self.params["sample"]),
+            unusable,
+            lambda frame: self.temperature(self.page[frame]),
+        )
+        if choice is None:
             return None
-        choice = min(frames, key=lambda frame: self.temperature(self.page[frame]))
         incoming, least = self.temperature(page), self.temperature(self.page[choice])
         admitted = incoming > least and incoming >= (1 + self.params["admit_margin"]) * least
         return choice if admitted else REFUSED

@@ -1,8 +1,8 @@
-"""A random sample of the resident frames, as core/policies/sample.h."""
+"""A random sample of the resident frames, as core/include/tidepool/parts/sample.h."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from reference.base import Model
 
@@ -26,3 +26,16 @@ def sample_frames(model: Model, want: int, unusable: Collection[int]) -> list[in
         start = model.random_below(model.c)
         sample = [f for f in model.members[start:] + model.members[:start] if eligible(f)][:1]
     return sample
+
+
+def sample_least(
+    model: Model, want: int, unusable: Collection[int], value: Callable[[int], float]
+) -> int | None:
+    """The usable frame of least value in a sample, the first of equals.
+
+    If none of the sample is usable, of another one of usable frames.
+    """
+    sample = [frame for frame in sample_frames(model, want, ()) if frame not in unusable]
+    if not sample:
+        sample = sample_frames(model, want, unusable)
+    return min(sample, key=value, default=None)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from math import floor
 
 from reference.base import VACUUM, WRITE, Model, promotes
-from reference.sample import sample_frames
+from reference.sample import sample_least
 from reference.sweep import Sweep
 
 GHOST_ACCESSES, GHOST_WRITES = 4, 1  # stamps that a ghost has room for
@@ -94,8 +94,7 @@ class Watt(Model):
         self.log_write(frame, flags)
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        sample = sample_frames(self, int(self.params["sample"]), unusable)
-        return min(sample, key=self.value, default=None)  # the first among equals
+        return sample_least(self, int(self.params["sample"]), unusable, self.value)
 
     def on_evict(self, frame: int, flags: int) -> None:
         if self.limit > 0:

@@ -81,6 +81,61 @@ sample_frames(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
 						   frames);
 }
 
+/* What a policy evicts the least of. */
+typedef double (*sample_value) (const tp_pool *pool, uint32_t frame);
+
+/* Index of the least value, the first of equals; n > 0. */
+static inline uint32_t
+sample_index_of_least(const double *values, uint32_t n)
+{
+	uint32_t	least = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		if (values[i] < values[least])
+			least = i;
+	return least;
+}
+
+/*
+ * The usable frame of least value in a sample of `want` frames; TP_NONE if no
+ * frame is usable.
+ *
+ * Whether a frame is usable is asked last, from the least on, since a server
+ * must read a header for that which other processes write: mostly once in a
+ * sample.  If the whole sample is unusable another one is drawn, of usable
+ * frames.
+ */
+static inline uint32_t
+sample_least(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
+			 sample_value value_of)
+{
+	uint32_t	frames[SAMPLE_MAX];
+	double		values[SAMPLE_MAX];
+	uint32_t	n = sample_frames(pool, want, NULL, NULL, frames);
+	uint32_t	least;
+
+	for (uint32_t i = 0; i < n; i++)
+		values[i] = value_of(pool, frames[i]);
+	while (n > 0)
+	{
+		least = sample_index_of_least(values, n);
+		if (usable == NULL || usable(arg, frames[least]))
+			return frames[least];
+		n--;
+		for (uint32_t i = least; i < n; i++)
+		{
+			frames[i] = frames[i + 1];
+			values[i] = values[i + 1];
+		}
+	}
+	n = sample_frames(pool, want, usable, arg, frames);
+	if (n == 0)
+		return TP_NONE;
+	for (uint32_t i = 0; i < n; i++)
+		values[i] = value_of(pool, frames[i]);
+	return frames[sample_index_of_least(values, n)];
+}
+
 /*
  * tp_policy.expect_choice of a policy whose next draw is for such a sample:
  * fetch what it will look at, in frames (as many as there is room for).  The
