@@ -18,6 +18,13 @@ const tp_policy *const tp_policies[] = {
 	NULL
 };
 
+const char *const tp_policy_libraries[] = {
+#define POLICY(name, library) #library,
+#include "policies.def"
+#undef POLICY
+	NULL
+};
+
 const tp_policy *
 tp_policy_find(const char *name)
 {

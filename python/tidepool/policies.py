@@ -88,6 +88,7 @@ class Policy:
     ghosts_per_frame: int  # with the default parameters
     ghost_bytes: int  # per ghost
     reads_extents: bool = False  # goes by temperatures of extents (SSD)
+    library: str | None = None  # of the server; None: its own clock, or not for shared buffers
     handle: Any = field(default=None, repr=False, compare=False)  # const tp_policy *; None: offline
 
 
@@ -163,6 +164,7 @@ def policies() -> tuple[Policy, ...]:
     found: list[Policy] = []
     while lib.tp_policies[len(found)] != ffi.NULL:
         handle = lib.tp_policies[len(found)]
+        library = _text(lib.tp_policy_libraries[len(found)])
         found.append(
             Policy(
                 name=_text(handle.name),
@@ -172,6 +174,7 @@ def policies() -> tuple[Policy, ...]:
                 params=tuple(
                     _param(handle.params[i]) for i in range(lib.tp_policy_param_count(handle))
                 ),
+                library=None if library == "none" else f"pg_bp_{library}",
                 lock_free_hits=bool(handle.flags & lib.TP_HIT_LOCK_FREE),
                 randomized=bool(handle.flags & lib.TP_RANDOMIZED),
                 frame_bytes=lib.tp_policy_frame_bytes(handle),

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from tidepool.errors import TidepoolError
+from tidepool.policies import policies
 
 # shared_preload_libraries with which bufferpool.algorithm can be any policy
-LIBRARIES = "pg_bp_lru,pg_bp_osic,pg_bp_arc,pg_bp_lirs,pg_bp_rcrd,pg_bp_car,pg_bp_lab"
+LIBRARIES = ",".join(dict.fromkeys(policy.library for policy in policies() if policy.library))
 
 # what a socket's path may have, less its name
 SOCKET_DIRECTORY_LENGTH = 90
@@ -35,6 +36,12 @@ _PREFIX = re.compile(r"^[-\d]+ [:.\d]+ \w+ \[\d+\] ")  # of a line of the log
 
 # trust is safe: nobody else can reach a socket in this directory
 INITDB = ("-A", "trust", "-E", "UTF8", "--locale=C", "-U", "postgres", "--no-sync")
+
+
+def library_algorithms() -> list[str]:
+    """Return the names that ``bufferpool.algorithm`` may have with these libraries."""
+    there = [policy for policy in policies() if policy.library]
+    return [name for policy in there for name in (policy.name, policy.alias) if name]
 
 
 def server_account(data: Path | None = None) -> pwd.struct_passwd | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,12 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("TIDEPOOL_SERVER", ROOT / "build" / "pgsql-debug" / "bin"))
 
 Make = Callable[..., Instance]
-
-
-def algorithms() -> list[str]:
-    """All that the libraries bring."""
-    text = (ROOT / "postgres" / "contrib" / "pg_bp" / "meson.build").read_text()
-    return [name for _, _, name in re.findall(r"\['([\w ]+)', '(\w+)', '(\w+)'\]", text)]
 
 
 @pytest.fixture(scope="session")

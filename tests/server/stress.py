@@ -30,7 +30,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from server.conftest import BIN, algorithms
+from server.conftest import BIN
 from server.load import (
     CLIENTS,
     LEDGER,
@@ -45,7 +45,7 @@ from server.load import (
     set_up,
     wait_for,
 )
-from tidepool.server import LIBRARIES, Instance
+from tidepool.server import LIBRARIES, Instance, library_algorithms
 
 SETTINGS = {
     "shared_preload_libraries": LIBRARIES,
@@ -238,7 +238,7 @@ def run(stress: Stress, names: list[str], rounds: int, seed: int, seconds: float
 
 def main() -> None:
     """Run rounds as the command line says."""
-    known = ["clock", *algorithms()]
+    known = ["clock", *library_algorithms()]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

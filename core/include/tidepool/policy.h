@@ -287,6 +287,12 @@ struct tp_policy
 /* All policies, in the order of the manual; ends with NULL. */
 extern const tp_policy *const tp_policies[];
 
+/*
+ * Of each, in the same order: the server has it in library pg_bp_NAME.
+ * "none": it is the server's own clock, or not for shared buffers.
+ */
+extern const char *const tp_policy_libraries[];
+
 /* By name or alias; NULL if unknown. */
 const tp_policy *tp_policy_find(const char *name);
 

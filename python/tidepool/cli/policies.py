@@ -51,6 +51,8 @@ def policies_command(name: str | None, output: str) -> None:
 def _describe(policy: Policy) -> None:
     click.echo(f"{_names(policy)}: {policy.title}\n")
     facts = [("source", policy.source), ("cost", _cost(policy)), ("hits", _hits(policy))]
+    if policy.library:
+        facts.append(("server", f"shared_preload_libraries = '{policy.library}'"))
     if policy.randomized:
         facts.append(("random", "decisions depend on the seed (--seed)"))
     for label, text in facts:
@@ -115,6 +117,7 @@ def _record(policy: Policy) -> dict[str, Any]:
         "ghost_bytes": policy.ghost_bytes,
         "lock_free_hits": policy.lock_free_hits,
         "randomized": policy.randomized,
+        "library": policy.library,
         "offline": policy.handle is None,
     }
 
