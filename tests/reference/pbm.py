@@ -111,7 +111,8 @@ class PBM(Model):
         history = self.history[frame]
         if self.scans is not None:
             self.scans.now = now
-            ask = self.scans.expected_access if self.value("scan_history") else self.scans.next_access
+            history_too = self.value("scan_history")
+            ask = self.scans.expected_access if history_too else self.scans.next_access
             waits.append(ask(self.page[frame]))
         if self.scans is not None and self.value("index_scans") and history.trail:
             delay = self.scans.delay(history.trail)
