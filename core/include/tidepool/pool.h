@@ -14,14 +14,14 @@
  *	  ... write the old page if it is dirty, read the new one ...
  *	  tp_admit(pool, frame, page, &access);
  *
- * Up to tp_claim or tp_evict the caller holds the pool's lock: then the frame
- * is its own, and nobody else is offered it.  A proposal that is not carried
- * out has changed nothing.  If the old page turns out to be needed, the caller
- * calls tp_restore instead of tp_admit; if no new page comes, tp_release.  The
- * states of a frame and the steps between them are drawn in policy.h.
+ * The caller holds the pool's lock until tp_claim or tp_evict.  From then on it
+ * owns the frame, and nobody else is offered it.  A proposal that is not
+ * carried out has changed nothing.  If the old page turns out to be needed,
+ * call tp_restore instead of tp_admit; if no new page comes, tp_release.
+ * policy.h draws the states of a frame.
  *
- * LOCKING: as in policy.h.  COSTS: tp_join and tp_leave O(1) amortised beside
- * what the policy trims; the others as the policy.
+ * LOCKING: as in policy.h.  COSTS: tp_join and tp_leave are O(1) amortised,
+ * plus what the policy trims; the others cost what the policy does.
  */
 #ifndef TIDEPOOL_POOL_H
 #define TIDEPOOL_POOL_H
@@ -33,7 +33,7 @@
 #include "tidepool/parts/walk.h"
 #include "tidepool/prefetch.h"
 
-/* Contracts are checked where the server's or the tests' assertions are. */
+/* On where the embedding's assertions are: the server's, or TP_CHECKING. */
 #if defined(USE_ASSERT_CHECKING) || defined(TP_CHECKING)
 #define TP_ASSERT(claim) ((claim) ? (void) 0 : __builtin_trap())
 #else
@@ -46,7 +46,7 @@
 /* The policy's state in the chooser. */
 #define tp_choice(pool, type) ((type *) (void *) (pool)->chooser->state)
 
-/* What the policy keeps of a frame beside the node. */
+/* What the policy keeps of a frame in addition to the node. */
 static inline void *
 tp_extra(const tp_pool *pool, uint32_t frame)
 {
@@ -60,7 +60,7 @@ tp_is_frame(uint32_t victim)
 	return victim < TP_REFUSED;
 }
 
-/* The list that the frame is on, or TP_CLAIMED | the one that it was on. */
+/* The frame's list, or TP_CLAIMED | its former list. */
 static inline unsigned
 tp_list_tag(const tp_pool *pool, uint32_t frame)
 {
@@ -82,7 +82,7 @@ tp_is_claimed(const tp_pool *pool, uint32_t frame)
 	return tp_list_tag(pool, frame) >= TP_CLAIMED;
 }
 
-/* Load into the cache what a hit on the page in this frame will touch. */
+/* Prefetch what a hit on the page in this frame will touch. */
 TP_PREFETCHES static inline void
 tp_prefetch(const tp_pool *pool, uint32_t frame)
 {
@@ -105,7 +105,7 @@ tp_resident(const tp_pool *pool)
 	return pool->header->frames - tp_vacant(pool);
 }
 
-/* The page in the frame; of a claimed or free one, what was there last. */
+/* The page in the frame; if it is claimed or free, the last one. */
 static inline tp_page
 tp_page_of(const tp_pool *pool, uint32_t frame)
 {
@@ -142,16 +142,16 @@ const char *tp_policy_check_params(const tp_policy *policy,
 								   const double *params);
 
 /*
- * Begin a chooser: what comes to mind by chance depends on the seed and on who
- * chooses (a backend's number), on nothing else.
+ * Begin a chooser.  Its random numbers depend on the seed and on the number of
+ * the backend that chooses, on nothing else.
  */
 void		tp_chooser_init(const tp_pool *pool, uint64_t seed,
 							uint32_t backend);
 
 /*
- * From now on processes choose, evict, admit, forget and restore beside each
- * other without a lock, each through a view with a chooser of its own.
- * tp_can_share(pool), and all its frames are claimed or resident.
+ * From now on processes choose, evict, admit, forget and restore concurrently
+ * without a lock, each through a view with a chooser of its own.  Requires
+ * tp_can_share(pool), and that no frame is free.
  */
 void		tp_share(const tp_pool *pool);
 
@@ -178,8 +178,8 @@ tp_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 
 /*
  * A frame for the incoming page: a free one if any is usable, else the
- * policy's proposal.  TP_NONE: nothing is usable, as long as it stays so.
- * TP_REFUSED: the policy does not want the page.
+ * policy's proposal.  TP_NONE: no frame is usable.  TP_REFUSED: the policy does
+ * not want the page.
  */
 static inline uint32_t
 tp_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
@@ -199,7 +199,7 @@ tp_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 
 /* ---- from state to state ---- */
 
-/* A resident frame becomes a claimed one, which was on this list. */
+/* A resident frame of this list becomes claimed. */
 static inline void
 tp_vacate(const tp_pool *pool, uint32_t frame, unsigned list)
 {
@@ -212,7 +212,7 @@ tp_vacate(const tp_pool *pool, uint32_t frame, unsigned list)
 		pool->header->claimed++;
 }
 
-/* The page in this resident frame is evicted: the frame is the caller's. */
+/* Evict the page in this resident frame; the frame is the caller's. */
 static inline void
 tp_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -237,14 +237,13 @@ tp_forget(const tp_pool *pool, uint32_t frame)
 }
 
 /*
- * The eviction of the page in this claimed frame was not carried out, and
- * nothing has happened to the frame or the page since: the page is back where
- * it was.
+ * Undo the eviction of the page in this claimed frame.  Nothing may have
+ * happened to the frame or the page since.
  */
 void		tp_restore(const tp_pool *pool, uint32_t frame,
 					   const tp_access *access);
 
-/* This free frame is the caller's from now on. */
+/* Take this free frame: the caller owns it from now on. */
 static inline void
 tp_claim(const tp_pool *pool, uint32_t frame)
 {
@@ -254,7 +253,7 @@ tp_claim(const tp_pool *pool, uint32_t frame)
 	pool->header->claimed++;
 }
 
-/* This claimed frame is free again: the next one to be offered. */
+/* Give this claimed frame back: it is the next one to be offered. */
 static inline void
 tp_release(const tp_pool *pool, uint32_t frame)
 {
@@ -263,7 +262,7 @@ tp_release(const tp_pool *pool, uint32_t frame)
 	tp_list_push_head(pool, TP_FREE, frame);
 }
 
-/* A page was loaded into this frame, which is claimed or free. */
+/* A page was loaded into this claimed or free frame. */
 static inline void
 tp_admit(const tp_pool *pool, uint32_t frame, tp_page page,
 		 const tp_access *access)
@@ -282,10 +281,9 @@ tp_admit(const tp_pool *pool, uint32_t frame, tp_page page,
 }
 
 /*
- * tp_victim will be called soon: load into the cache what it will touch, and
- * tell in which frames it is likely to look whether they are usable.  Needs no
- * lock; a guess.  Fills frames, which has room for TP_MAX_EXPECTED; returns how
- * many there are.
+ * tp_victim will be called soon.  Prefetch what it will touch, and store in
+ * frames (room for TP_MAX_EXPECTED) those that it is likely to ask whether they
+ * are usable.  Returns their number.  A guess; needs no lock.
  */
 uint32_t	tp_expect_choice(const tp_pool *pool, uint32_t *frames);
 
@@ -306,8 +304,8 @@ tp_coldest(const tp_pool *pool, tp_cursor *cursor)
 }
 
 /*
- * Begin a round of looking for the next victims, so many (more than 0) being
- * expected until the next round.  For wanted see tp_lookahead.
+ * Begin a round of looking for the next victims.  victims: how many are expected
+ * until the next round, at least 1.  For wanted see tp_lookahead.
  */
 static inline void
 tp_upcoming_begin(tp_lookahead *ahead, uint32_t victims, tp_usable wanted,
@@ -341,7 +339,7 @@ tp_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 
 /*
  * Assert every invariant, the pool's and the policy's.  Returns the number of
- * violations, each of which report (may be NULL) is told.  O(frames + ghosts).
+ * violations; calls report (may be NULL) for each.  O(frames + ghosts).
  */
 int			tp_check(const tp_pool *pool, tp_report report, void *arg);
 
@@ -358,21 +356,20 @@ tp_expect(bool claim, const char *violation, uint32_t index,
 }
 
 /*
- * Write the pool's lists and fields as text, for tests, teaching and
- * debugging: "T1: 3 1 | T2: 5 | B1: 2 | B2: | p=1".  Lists from head to tail,
- * rings in the order of members, then what the policy adds; a page is its
- * block number, relation:block if the relation is not 0; a node's count and
- * mark follow where they are not 0, as in 3*2 and 3!1.  The passed frames of
- * a list (list.h) begin with the one that ^ follows; @ follows the one under
- * the hand.  Ghosts as tp_page_of_key.  Free frames are not shown.
- * Returns the length needed without the final NUL, as snprintf does.
+ * Write the pool's lists and fields as text, for tests, teaching and debugging:
+ * "T1: 3 1 | T2: 5 | B1: 2 | B2: | p=1".  Lists from head to tail, rings in the
+ * order of members, then what the policy adds.  A page is its block number, or
+ * relation:block if the relation is not 0; 3*2 has count 2, 3!1 has mark 1.  In
+ * a list, ^ follows the first passed frame (parts/search.h), @ the one under
+ * the hand.  Ghosts as tp_page_of_key.  Free frames are not shown.  Returns the
+ * length needed without the final NUL, as snprintf does.
  */
 size_t		tp_describe(const tp_pool *pool, char *text, size_t size);
 
 /*
- * The pieces of one pool with its own arrays for frames 0 .. capacity - 1, in
- * one block of memory (8-aligned): for callers that do not share arrays.
- * Returns 0 if so many frames, or their ghosts, cannot be numbered.
+ * Bytes of a block that holds all pieces of one pool, with arrays for frames
+ * 0 .. capacity - 1, for callers that do not share arrays.  0: so many frames,
+ * or their ghosts, cannot be numbered.  The block must be 8-aligned.
  */
 size_t		tp_block_size(const tp_policy *policy, const double *params,
 						  uint32_t capacity);
