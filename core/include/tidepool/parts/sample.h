@@ -138,8 +138,9 @@ sample_least(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
 
 /*
  * tp_policy.expect_choice of a policy whose next draw is for such a sample:
- * fetch what it will look at, in frames (as many as there is room for).  The
- * sample itself is not drawn yet.
+ * prefetch as much of it as TP_MAX_EXPECTED.  The sample itself is not drawn
+ * yet.  Which of its frames will be asked whether it is usable depends on their
+ * values, unless there is one only.
  */
 static inline uint32_t
 sample_expect(const tp_pool *pool, uint32_t want, uint32_t *frames)
@@ -154,7 +155,7 @@ sample_expect(const tp_pool *pool, uint32_t want, uint32_t *frames)
 		__builtin_prefetch(&pool->nodes[frames[i]]);
 		__builtin_prefetch(tp_extra(pool, frames[i]));
 	}
-	return n;
+	return want == 1 ? 1 : 0;
 }
 
 #endif							/* TIDEPOOL_SAMPLE_H */
