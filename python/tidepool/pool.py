@@ -99,8 +99,8 @@ class Pool:
             for frame in unusable:
                 marks[frame] = 1
         access = self._access(flags, backend)
-        frame: int = lib.tps_cache_victim(self._cache, page, marks, access)
-        return REFUSED if frame == lib.TP_REFUSED else self._frame(frame)
+        victim: int = lib.tps_cache_victim(self._cache, page, marks, access)
+        return REFUSED if victim == lib.TP_REFUSED else self._frame(victim)
 
     def evict(self, frame: int, flags: int = 0, backend: int = 0) -> None:
         """Carry out the eviction of the page in this frame, which is claimed then."""

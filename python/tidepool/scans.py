@@ -85,7 +85,7 @@ class Scans:
         return float(lib.tps_scans_next_access(self.handle, page, self.now))
 
     def expected_access(self, page: int) -> float:
-        """The same with scans in mind that have not begun, as the history of scans foretells them."""
+        """The same with scans that have not begun, as the history of scans predicts them."""
         return float(lib.tps_scans_expected_access(self.handle, page, self.now))
 
     def begin_index_scan(self, index: int, owner: int = 0) -> int:
