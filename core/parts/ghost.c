@@ -82,13 +82,6 @@ tp_ghost_push(const tp_pool *pool, unsigned list, uint32_t frame)
 }
 
 void
-tp_ghost_move_head(const tp_pool *pool, unsigned list, uint32_t slot)
-{
-	unlink_ghost(pool, slot);
-	link_head(pool, list, slot);
-}
-
-void
 tp_ghost_remove(const tp_pool *pool, uint32_t slot)
 {
 	*pointer_to(pool, slot) = pool->ghosts[slot].chain;

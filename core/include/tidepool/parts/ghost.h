@@ -86,10 +86,6 @@ tp_ghosts_full(const tp_pool *pool)
  */
 uint32_t	tp_ghost_push(const tp_pool *pool, unsigned list, uint32_t frame);
 
-/* Put an existing ghost at the head of a (possibly other) ghost list. */
-void		tp_ghost_move_head(const tp_pool *pool, unsigned list,
-							   uint32_t slot);
-
 /* Drop a ghost; its slot becomes free. */
 void		tp_ghost_remove(const tp_pool *pool, uint32_t slot);
 
