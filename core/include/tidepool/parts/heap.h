@@ -1,6 +1,6 @@
 /*
  * heap.h
- *	  A binary heap of some of a pool's frames, the least at the top.
+ *	  A heap of some of a pool's frames, the least at the top.
  *
  * The heap is an array without memory of its own: cell i lies in the extra of
  * members[i], whatever frame that is, and every frame on the heap knows its
@@ -28,6 +28,14 @@
 #define TIDEPOOL_HEAP_H
 
 #include "tidepool/pool.h"
+
+/*
+ * Cells below a cell.  The cells, and the frames in them, lie in cache lines
+ * all over the pool, so a level costs three loads in a row whatever its width:
+ * member, cell, frame.  Four below a cell halve the levels of two, and their
+ * loads overlap.
+ */
+#define HEAP_CHILDREN 4
 
 typedef struct heap_link
 {
@@ -67,12 +75,13 @@ heap_up(const tp_pool *pool, uint32_t cell, uint32_t frame,
 {
 	while (cell > 0)
 	{
-		uint32_t	parent = heap_at(pool, (cell - 1) / 2);
+		uint32_t	above = (cell - 1) / HEAP_CHILDREN;
+		uint32_t	parent = heap_at(pool, above);
 
 		if (!comes_first(pool, frame, parent))
 			break;
 		heap_put(pool, cell, parent);
-		cell = (cell - 1) / 2;
+		cell = above;
 	}
 	heap_put(pool, cell, frame);
 }
@@ -84,26 +93,30 @@ heap_down(const tp_pool *pool, uint32_t count, uint32_t cell, uint32_t frame,
 {
 	for (;;)
 	{
-		uint64_t	below = 2 * (uint64_t) cell + 1;
-		uint32_t	child;
+		uint64_t	below = HEAP_CHILDREN * (uint64_t) cell + 1;
+		uint64_t	end = below + HEAP_CHILDREN < count ?
+			below + HEAP_CHILDREN : count;
+		uint32_t	least = frame;
+		uint32_t	place = cell;
 
-		if (below >= count)
-			break;
-		child = heap_at(pool, (uint32_t) below);
-		if (below + 1 < count)
+		for (uint64_t i = below; i < end; i++)
+			__builtin_prefetch(heap_link_of(pool, pool->members[i]));
+		for (uint64_t i = below; i < end; i++)
+			__builtin_prefetch(heap_link_of(pool, heap_at(pool, (uint32_t) i)));
+		for (uint64_t i = below; i < end; i++)
 		{
-			uint32_t	other = heap_at(pool, (uint32_t) below + 1);
+			uint32_t	child = heap_at(pool, (uint32_t) i);
 
-			if (comes_first(pool, other, child))
+			if (comes_first(pool, child, least))
 			{
-				child = other;
-				below++;
+				least = child;
+				place = (uint32_t) i;
 			}
 		}
-		if (!comes_first(pool, child, frame))
+		if (least == frame)
 			break;
-		heap_put(pool, cell, child);
-		cell = (uint32_t) below;
+		heap_put(pool, cell, least);
+		cell = place;
 	}
 	heap_put(pool, cell, frame);
 }
@@ -199,7 +212,8 @@ heap_check(const tp_pool *pool, uint32_t count, unsigned list,
 		bad += tp_expect(pool->nodes[frame].list == list,
 						 "frame on the heap is not on its list", frame, report, arg);
 		bad += tp_expect(cell == 0 ||
-						 !comes_first(pool, frame, heap_at(pool, (cell - 1) / 2)),
+						 !comes_first(pool, frame,
+									  heap_at(pool, (cell - 1) / HEAP_CHILDREN)),
 						 "heap out of order", frame, report, arg);
 	}
 	return bad;
