@@ -206,7 +206,7 @@ unusable_frames_are_passed_over(void **unused)
 
 /* Of the LIR pages the least recently used goes: 2, in S above 1 by (1, 4). */
 static void
-unusable_q_borrows_a_frame(void **unused)
+unusable_q_shrinks_the_lir_set(void **unused)
 {
 	(void) unused;
 	expect_state("lirs2", NULL, 5, "1 2 3 4 5 !4 !5 6",
@@ -216,7 +216,7 @@ unusable_q_borrows_a_frame(void **unused)
 }
 
 static void
-a_borrowed_frame_goes_back_to_a_page_that_becomes_lir(void **unused)
+each_promotion_enlarges_a_shrunk_lir_set(void **unused)
 {
 	fixture    *f = fixture_new("lirs2", NULL, 5);
 
@@ -374,8 +374,8 @@ main(void)
 		cmocka_unit_test(ghosts_are_bounded),
 		cmocka_unit_test(full_slots_make_room),
 		cmocka_unit_test(unusable_frames_are_passed_over),
-		cmocka_unit_test(unusable_q_borrows_a_frame),
-		cmocka_unit_test(a_borrowed_frame_goes_back_to_a_page_that_becomes_lir),
+		cmocka_unit_test(unusable_q_shrinks_the_lir_set),
+		cmocka_unit_test(each_promotion_enlarges_a_shrunk_lir_set),
 		cmocka_unit_test(nothing_usable_is_refused),
 		cmocka_unit_test(ghost_out_of_turn_counts_by_its_stamp),
 		cmocka_unit_test(forget_leaves_room_in_the_lir_set),
