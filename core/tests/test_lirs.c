@@ -250,6 +250,25 @@ ghost_out_of_turn_counts_by_its_stamp(void **unused)
 }
 
 static void
+restored_lir_page_becomes_hir(void **unused)
+{
+	(void) unused;
+	expect_state("lirs", NULL, 5, "1 2 3 4 5 <2 >2",
+				 "LIR: 3 1 | Q: 5 4 2 | HIR: | Llirs=2");
+}
+
+/* Without ghosts 5 is outside S when it is hit. */
+static void
+restored_page_is_in_s_as_its_ghost_was(void **unused)
+{
+	(void) unused;
+	expect_state("lirs", NULL, 5, "1 2 3 4 5 <5 >5 4 5",
+				 "LIR: 5 4 3 | Q: 2 1 | HIR: | Llirs=3");
+	expect_state("lirs", "ghosts=0", 5, "1 2 3 4 5 <5 >5 4 5",
+				 "LIR: 4 3 2 | Q: 5 1 | HIR: | Llirs=3");
+}
+
+static void
 forget_leaves_no_ghost(void **unused)
 {
 	fixture    *f = fixture_new("lirs", NULL, 5);
@@ -356,6 +375,8 @@ main(void)
 		cmocka_unit_test(lir_set_stays_shrunk_when_frames_leave_and_join),
 		cmocka_unit_test(nothing_usable_is_refused),
 		cmocka_unit_test(ghost_out_of_turn_counts_by_its_stamp),
+		cmocka_unit_test(restored_lir_page_becomes_hir),
+		cmocka_unit_test(restored_page_is_in_s_as_its_ghost_was),
 		cmocka_unit_test(forget_leaves_no_ghost),
 		cmocka_unit_test(without_lir_pages_s_is_empty),
 		cmocka_unit_test(vacuum_and_repetition_do_not_promote),

@@ -261,6 +261,25 @@ ghost_out_of_turn_counts_by_its_stamp(void **unused)
 	fixture_free(f);
 }
 
+static void
+restored_lir_page_becomes_hir(void **unused)
+{
+	(void) unused;
+	expect_state("lirs2", NULL, 5, "1 2 3 4 5 <2 >2",
+				 "LIR: 3 1 | Q: 5 4 2 | HIR: | Llirs=2");
+}
+
+/* Without ghosts both references to 5 are outside S when it is hit. */
+static void
+restored_page_is_in_s_as_its_ghost_was(void **unused)
+{
+	(void) unused;
+	expect_state("lirs2", NULL, 5, "1 2 3 4 5 4 5 <5 >5 4 5",
+				 "LIR: 5 4 3 | Q: 2 1 | HIR: | Llirs=3");
+	expect_state("lirs2", "ghosts=0", 5, "1 2 3 4 5 4 5 <5 >5 4 5",
+				 "LIR: 4 3 2 | Q: 5 1 | HIR: | Llirs=3");
+}
+
 /*
  * The LIR set is short of pages: 4 enters it from its ghost (4, 4), so its
  * before is 4, and 2 by (2, 2) is still the bottom when 6 is due.
@@ -378,6 +397,8 @@ main(void)
 		cmocka_unit_test(each_promotion_enlarges_a_shrunk_lir_set),
 		cmocka_unit_test(nothing_usable_is_refused),
 		cmocka_unit_test(ghost_out_of_turn_counts_by_its_stamp),
+		cmocka_unit_test(restored_lir_page_becomes_hir),
+		cmocka_unit_test(restored_page_is_in_s_as_its_ghost_was),
 		cmocka_unit_test(forget_leaves_room_in_the_lir_set),
 		cmocka_unit_test(without_lir_pages_s_is_empty),
 		cmocka_unit_test(vacuum_and_repetition_do_not_promote),
