@@ -87,22 +87,22 @@
 #include "tidepool/parts/lir_set.h"
 
 #define STAMP_MAX ((UINT64_C(1) << 48) - 1)
-#define BEHIND_MAX UINT32_MAX
+#define LAG_MAX UINT32_MAX
 
 /* Stamps of the last two references to a page. */
 typedef struct history
 {
 	uint64_t	last;
-	uint64_t	before;			/* equal to last if there was only one */
+	uint64_t	before;			/* of the one before; last if none is known */
 } history;
 
 typedef struct lirs2_frame
 {
-	heap_link	link;			/* of the heap of LIR pages by before */
+	heap_link	link;			/* of the heap of LIR pages, by before - lag */
 	uint64_t	last:48;
-	uint64_t	behind_low:16;	/* before less what it is filed by */
+	uint64_t	lag_low:16;		/* by which its key in the heap is too low */
 	uint64_t	before:48;
-	uint64_t	behind_high:16;
+	uint64_t	lag_high:16;
 } lirs2_frame;
 
 static lirs2_frame *
@@ -130,16 +130,16 @@ set_history(const tp_pool *pool, uint32_t frame, history stamps)
 }
 
 static uint64_t
-behind(const lirs2_frame *page)
+lag_of(const lirs2_frame *page)
 {
-	return (uint64_t) page->behind_high << 16 | page->behind_low;
+	return (uint64_t) page->lag_high << 16 | page->lag_low;
 }
 
 static void
-set_behind(lirs2_frame *page, uint64_t distance)
+set_lag(lirs2_frame *page, uint64_t lag)
 {
-	page->behind_low = distance & 0xffff;
-	page->behind_high = distance >> 16 & 0xffff;
+	page->lag_low = lag & 0xffff;
+	page->lag_high = lag >> 16 & 0xffff;
 }
 
 /* ---- ghosts: last in 48 bits, last - before in 40 ---- */
@@ -171,29 +171,29 @@ read_ghost(const tp_ghost *ghost)
 
 /* ---- LIR pages and stack S ---- */
 
-/* What the page is filed by in the heap. */
+/* The page's key in the heap, which may be stale (heap.h). */
 static uint64_t
-filed(const tp_pool *pool, uint32_t frame)
+key_of(const tp_pool *pool, uint32_t frame)
 {
 	const lirs2_frame *page = frame_of(pool, frame);
 
-	return page->before - behind(page);
+	return page->before - lag_of(page);
 }
 
 static bool
 comes_first(const tp_pool *pool, uint32_t a, uint32_t b)
 {
-	return filed(pool, a) < filed(pool, b);
+	return key_of(pool, a) < key_of(pool, b);
 }
 
 static bool
-refile(const tp_pool *pool, uint32_t frame)
+update_key(const tp_pool *pool, uint32_t frame)
 {
 	lirs2_frame *page = frame_of(pool, frame);
 
-	if (behind(page) == 0)
+	if (lag_of(page) == 0)
 		return false;
-	set_behind(page, 0);
+	set_lag(page, 0);
 	return true;
 }
 
@@ -203,11 +203,11 @@ lir_count(const tp_pool *pool)
 	return tp_list_of(pool, LIR)->count;
 }
 
-/* The LIR page at the bottom of stack S.  There is one. */
+/* The LIR page at the bottom of stack S.  There are LIR pages. */
 static uint32_t
 bottom_of(const tp_pool *pool)
 {
-	return heap_least(pool, lir_count(pool), comes_first, refile);
+	return heap_least(pool, lir_count(pool), comes_first, update_key);
 }
 
 /* Is a reference with this stamp in stack S? */
@@ -218,14 +218,14 @@ in_stack(const tp_pool *pool, uint64_t stamp)
 		stamp > frame_of(pool, bottom_of(pool))->before;
 }
 
-/* If the page is referenced now, has it earned to be LIR? */
+/* Does the page become LIR if it is referenced now? */
 static bool
 is_due(const tp_pool *pool, history page)
 {
 	return page.before < page.last && in_stack(pool, page.before);
 }
 
-/* Take a page off its list, and off the heap. */
+/* Take a page off its list, and off the heap if it is there. */
 static void
 take(const tp_pool *pool, uint32_t frame)
 {
@@ -237,12 +237,15 @@ take(const tp_pool *pool, uint32_t frame)
 static void
 enter_lir(const tp_pool *pool, uint32_t frame)
 {
-	set_behind(frame_of(pool, frame), 0);
+	set_lag(frame_of(pool, frame), 0);
 	heap_push(pool, lir_count(pool), frame, comes_first);
 	tp_list_push_head(pool, LIR, frame);
 }
 
-/* LIR pages in excess of Llirs become resident HIR pages; S is pruned. */
+/*
+ * Demote LIR pages in excess of Llirs, then forget non-resident pages that
+ * have fallen out of S, as in lirs.c.
+ */
 static void
 demote_and_prune(const tp_pool *pool)
 {
@@ -261,9 +264,9 @@ demote_and_prune(const tp_pool *pool)
 }
 
 /*
- * A LIR page was referenced, and its before is higher by so much.  That can
- * change the bottom if the page was at the heap's top, and matters at once
- * only to ghosts.
+ * A LIR page was referenced, and its before has risen by so much.  The bottom
+ * of S changes only if the page was at the heap's top, and only ghosts need to
+ * be pruned for it at once.
  */
 static void
 hit_lir(const tp_pool *pool, uint32_t frame, uint64_t rise)
@@ -271,11 +274,11 @@ hit_lir(const tp_pool *pool, uint32_t frame, uint64_t rise)
 	lirs2_frame *page = frame_of(pool, frame);
 	bool		at_top = heap_at(pool, 0) == frame;
 
-	if (behind(page) + rise <= BEHIND_MAX)
-		set_behind(page, behind(page) + rise);
+	if (lag_of(page) + rise <= LAG_MAX)
+		set_lag(page, lag_of(page) + rise);
 	else
 	{
-		set_behind(page, 0);
+		set_lag(page, 0);
 		heap_raised(pool, lir_count(pool), frame, comes_first);
 	}
 	tp_list_move_head(pool, LIR, frame);
@@ -283,6 +286,7 @@ hit_lir(const tp_pool *pool, uint32_t frame, uint64_t rise)
 		demote_and_prune(pool);
 }
 
+/* A hit on a LIR page, or on a resident HIR page. */
 static void
 lirs2_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -308,6 +312,7 @@ lirs2_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		tp_list_move_head(pool, Q, frame);
 }
 
+/* A non-resident page has come in, or one that is not in S. */
 static void
 lirs2_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -357,6 +362,7 @@ lirs2_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	demote_and_prune(pool);
 }
 
+/* If its ghost has gone, the page is no longer in S. */
 static void
 lirs2_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 			  const tp_access *access)

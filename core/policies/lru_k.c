@@ -78,8 +78,8 @@
 enum
 {
 	INFINITE = 1,				/* backward K-distance is infinite */
-	FINITE,						/* backward K-distance is known */
-	PASSED						/* likewise, and a search found it unusable;
+	FINITE,						/* backward K-distance is known; in the heap */
+	PASSED						/* the same, but found unusable by a search;
 								 * most recently looked at at the head */
 };
 
@@ -95,7 +95,7 @@ enum
 	PARAM_HISTORY
 };
 
-#define ELIGIBLE_LOOKS 32		/* pages of finite to look at for a victim */
+#define ELIGIBLE_LOOKS 32		/* at usable pages of the heap, for a victim */
 
 typedef struct lru_k_state
 {
@@ -107,7 +107,7 @@ typedef struct lru_k_state
 
 typedef struct lru_k_frame
 {
-	heap_link	link;			/* of the heap of finite pages by HIST(K) */
+	heap_link	link;			/* of the heap of finite pages, by key_of */
 	lru_k_history history;
 } lru_k_frame;
 
@@ -118,25 +118,25 @@ history_of(const tp_pool *pool, uint32_t frame)
 }
 
 /*
- * May pages be filed in the heap by a HIST(K) that was?  The gap that K = 2
- * has no use for says how far that is behind.  LAST decides only between equal
- * HIST(K), which without correlated references no two pages have.
+ * May keys in the heap be stale?  With K = 2, gap[1] has room for how far the
+ * key is below HIST(2).  LAST, which would be stale too, decides only between
+ * equal HIST(K), and with crp = 0 no two are equal.
  */
 static bool
-may_be_behind(const tp_pool *pool)
+may_be_stale(const tp_pool *pool)
 {
 	const lru_k_state *state = tp_state(pool, lru_k_state);
 
 	return state->k == 2 && state->crp == 0;
 }
 
-/* What the page is filed by in the heap. */
+/* The page's key in the heap. */
 static uint64_t
-filed(const tp_pool *pool, const lru_k_history *page)
+key_of(const tp_pool *pool, const lru_k_history *page)
 {
 	uint64_t	hist_k = history_time(page, tp_state(pool, lru_k_state)->k);
 
-	return may_be_behind(pool) ? hist_k - page->gap[1] : hist_k;
+	return may_be_stale(pool) ? hist_k - page->gap[1] : hist_k;
 }
 
 static bool
@@ -144,23 +144,23 @@ comes_first(const tp_pool *pool, uint32_t a, uint32_t b)
 {
 	const lru_k_history *x = history_of(pool, a);
 	const lru_k_history *y = history_of(pool, b);
-	uint64_t	filed_x = filed(pool, x);
-	uint64_t	filed_y = filed(pool, y);
+	uint64_t	key_x = key_of(pool, x);
+	uint64_t	key_y = key_of(pool, y);
 
-	return filed_x != filed_y ? filed_x < filed_y :
+	return key_x != key_y ? key_x < key_y :
 		history_last(x) < history_last(y);
 }
 
 static bool
-is_behind(const tp_pool *pool, uint32_t frame)
+is_stale(const tp_pool *pool, uint32_t frame)
 {
-	return may_be_behind(pool) && history_of(pool, frame)->gap[1] != 0;
+	return may_be_stale(pool) && history_of(pool, frame)->gap[1] != 0;
 }
 
 static bool
-refile(const tp_pool *pool, uint32_t frame)
+update_key(const tp_pool *pool, uint32_t frame)
 {
-	if (!is_behind(pool, frame))
+	if (!is_stale(pool, frame))
 		return false;
 	history_of(pool, frame)->gap[1] = 0;
 	return true;
@@ -172,7 +172,7 @@ finite_count(const tp_pool *pool)
 	return tp_list_of(pool, FINITE)->count;
 }
 
-/* A page that is on no list goes where its count says. */
+/* Put a page that is on no list where its count belongs. */
 static void
 enter(const tp_pool *pool, uint32_t frame)
 {
@@ -180,7 +180,7 @@ enter(const tp_pool *pool, uint32_t frame)
 		tp_list_push_head(pool, INFINITE, frame);
 	else
 	{
-		(void) refile(pool, frame);
+		(void) update_key(pool, frame);
 		heap_push(pool, finite_count(pool), frame, comes_first);
 		tp_ring_add(pool, FINITE, frame);
 	}
@@ -207,21 +207,22 @@ lru_k_init(const tp_pool *pool)
 	state->crp = (uint32_t) pool->header->params[PARAM_CRP];
 }
 
-/* A page of the heap was referenced, and its HIST(K) is higher by so much. */
+/* A page of the heap was referenced, and its HIST(K) has risen by so much. */
 static void
 raise(const tp_pool *pool, uint32_t frame, uint64_t rise)
 {
 	lru_k_history *page = history_of(pool, frame);
 
-	if (may_be_behind(pool) && page->gap[1] + rise <= UINT32_MAX)
+	if (may_be_stale(pool) && page->gap[1] + rise <= UINT32_MAX)
 		page->gap[1] += (uint32_t) rise;
 	else
 	{
-		(void) refile(pool, frame);
+		(void) update_key(pool, frame);
 		heap_raised(pool, finite_count(pool), frame, comes_first);
 	}
 }
 
+/* "p is already in the buffer". */
 static void
 lru_k_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -233,10 +234,10 @@ lru_k_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 
 	(void) access;
 	if (t - history_last(page) <= state->crp)
-		history_repeat(page, t);
+		history_repeat(page, t);	/* "a correlated reference" */
 	else
 	{
-		history_add(page, t, state->k);
+		history_add(page, t, state->k); /* "a new, uncorrelated reference" */
 		if (node->count < state->k)
 			node->count++;
 	}
@@ -249,6 +250,7 @@ lru_k_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	}
 }
 
+/* Not referenced within the correlated reference period. */
 static bool
 is_eligible(const tp_pool *pool, uint32_t frame)
 {
@@ -258,7 +260,7 @@ is_eligible(const tp_pool *pool, uint32_t frame)
 		state->crp;
 }
 
-/* Pages that were found unusable are looked at again. */
+/* Look again at pages that were found unusable; usable ones go back. */
 static void
 look_again(const tp_pool *pool, tp_usable usable, void *arg)
 {
@@ -273,7 +275,10 @@ look_again(const tp_pool *pool, tp_usable usable, void *arg)
 	}
 }
 
-/* Finite's candidate: TP_NONE, or a usable page, eligible if one was found. */
+/*
+ * The first eligible page of the heap, if one is among the first
+ * ELIGIBLE_LOOKS usable ones; else the first usable one, or TP_NONE.
+ */
 static uint32_t
 finite_victim(const tp_pool *pool, tp_usable usable, void *arg)
 {
@@ -285,7 +290,7 @@ finite_victim(const tp_pool *pool, tp_usable usable, void *arg)
 	while (finite_count(pool) > 0 && n < ELIGIBLE_LOOKS)
 	{
 		uint32_t	frame = heap_least(pool, finite_count(pool), comes_first,
-									   refile);
+									   update_key);
 
 		if (usable != NULL && !usable(arg, frame))
 		{
@@ -308,6 +313,10 @@ finite_victim(const tp_pool *pool, tp_usable usable, void *arg)
 	return choice;
 }
 
+/*
+ * "Select replacement victim": an eligible page, of infinite before the heap.
+ * If there is none, a usable page, of the lists in the same order.
+ */
 static uint32_t
 lru_k_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			 void *arg, const tp_access *access)
@@ -329,6 +338,7 @@ lru_k_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 		tp_list_usable_tail(pool, PASSED, usable, arg);
 }
 
+/* "Now fetch the referenced page"; its history control block may exist. */
 static void
 lru_k_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -344,7 +354,7 @@ lru_k_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		history_add(page, t, state->k);
 	}
 	else
-		history_begin(page, t);
+		history_begin(page, t); /* "HIST(p) does not exist" */
 	if (ghost != TP_NONE)
 		tp_ghost_remove(pool, ghost);
 	pool->nodes[frame].count = known < state->k ? (uint8_t) (known + 1) : known;
@@ -428,6 +438,10 @@ walk_infinite(const tp_pool *pool, tp_cursor *cursor)
 	return tp_coldest_lists(pool, cursor, order, 1);
 }
 
+/*
+ * Stage 0: infinite from the tail.  Then the others by the number of binary
+ * digits of their backward K-distance, largest first, in the order of members.
+ */
 static uint32_t
 lru_k_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
@@ -441,6 +455,7 @@ lru_k_coldest(const tp_pool *pool, tp_cursor *cursor)
 	return tp_coldest_bands(pool, cursor, DIGITS_MAX + 2, 0, band_of);
 }
 
+/* Infinite from the tail; then the heap's cells whose keys are current. */
 static uint32_t
 lru_k_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 {
@@ -455,7 +470,7 @@ lru_k_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 	}
 	do
 		frame = heap_walk(pool, finite_count(pool), cursor);
-	while (frame != TP_NONE && is_behind(pool, frame));
+	while (frame != TP_NONE && is_stale(pool, frame));
 	cursor->taken += frame != TP_NONE;
 	return frame;
 }
