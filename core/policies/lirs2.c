@@ -5,83 +5,50 @@
  * Source: C. Zhong, X. Zhao, S. Jiang: LIRS2: An improved LIRS replacement
  * algorithm. SYSTOR 2021; and the authors' program replace_lirs2.cc.
  *
- * LIRS keeps a page whose last reuse distance is small.  LIRS2 asks the sum
- * of its last two to be small, which fluctuates less: stack S holds the last
+ * LIRS keeps a page whose last reuse distance is small.  LIRS2 asks that the
+ * sum of its last two be small, which fluctuates less: stack S holds the last
  * two references to every page, its bottom is the LIR page whose last
  * reference but one is the oldest, and a HIR page becomes LIR if, at a
- * reference, its last reference but one is still above the bottom.
+ * reference, its last reference but one is still in S.
  *
- * Where this differs from the paper:
- *	1. Stack S is not a list.  Each page has the stamps of its last two
- *	   references, a heap of the LIR pages knows the bottom, and being in S is
- *	   a comparison with it.  The same decisions; a list would have to hold
- *	   two entries for every page, non-resident ones too.
- *	2. Lhirs is 1 % of the frames but at least 2, as in LIRS; the authors'
- *	   program says at least 4.
- *	3. The program bounds S at 8c references, resident pages' included; here
- *	   the non-resident pages are bounded (`ghosts`), as in LIRS.  What goes
- *	   first is the page evicted longest ago.  On the traces and sizes named
- *	   in lirs.c, misses against an unbounded S with the default of 4: between
- *	   -0.4 % and +1.7 % (multi2, 114 frames), +0.08 % in the mean; with 2 up
- *	   to +9.3 %.
- *	4. The paper's second proposal, to switch between LIRS2 and LRU, is not
- *	   made here.
- *	5. The rest as deviations 2, 5, 6, 7 and 8 of lirs.c: repeated references,
- *	   filling the LIR set, lending its frames when all of Q is pinned, VACUUM,
- *	   shrinking.
- * Alias rcrd: that is what the multiple-buffer-pools proposal for PostgreSQL
- * calls an algorithm it derives from LIRS2.  It differs in kind.  It measures
- * one reuse distance, the last, by counting the entries above the page in one
- * recency list (O(n) a hit), and promotes a resident page if that is at most
- * the number of hot pages allowed, a non-resident one always; that number
- * starts at 75 % (small pools) to 99 % of the frames, grows by one with every
- * non-resident hit up to 99 %, and never falls; the list is bounded at 2c.
- * Here the name stands for LIRS2 proper.
+ * Why the structure differs from the paper's, and the decisions do not: each
+ * page has the stamps of its last two references.  The bottom of S is the
+ * least `before` of the LIR pages, which a heap finds; a reference is in S
+ * exactly when its stamp is greater; and pruning S needs no step, as in
+ * lirs.c.  A list would need two entries for every page, non-resident ones
+ * included.
  *
- * DEFINITION.  Lists, most recent at the head: LIR, the LIR pages by their
- * last reference; Q, the resident HIR pages by when they entered or were last
- * referenced there.  Ghosts, most recently evicted at the head: HIR, the
- * non-resident HIR pages.  A clock counts references.  Each page has two
- * stamps: last, of its last reference, and before, of the one before that; if
- * there was only one, before = last.  A ghost keeps both.  The bottom is the
- * lowest before of all LIR pages; above all stamps if there are none.  A page
- * is due if before > bottom and before < last.
- *	  c frames: Lhirs = floor(hir * c), at least 2, at most c; Llirs, shown
- * as a field, = c - Lhirs less the frames lent, of which there are at most
- * floor((c - Lhirs) / 2), at first none; at most floor(ghosts * c) ghosts.
- *	  settle: while |LIR| > Llirs, the LIR page with the lowest before goes to
- * Q's head, stamps unchanged; then, while the last of the ghosts' tail is not
- * above the bottom, that ghost is dropped.
- *	  hit: nothing if the page's last is the clock's value.  Else note whether
- * the page is due, raise the clock by 1, before = last, last = clock.  A LIR
- * page, and a page of Q that was due, goes to LIR's head; a page of Q that was
- * not, to Q's head.  If a page of Q went to LIR, one frame less is lent, if
- * any.  Settle.
- *	  victim: Q is searched (list.h: its tail, unless that is unusable), then
- * LIR.
- *	  evict: if it is on LIR, one frame more is lent, up to the most.  Take it
- * off its list.  If its last is above the bottom (as it is now) and ghosts >
- * 0, it leaves a ghost; if all slots are in use, the ghosts' tail is dropped
- * for it.  Settle.
- *	  admit: raise the clock by 1.  If the page has a ghost whose last is
- * above the bottom and the reference promotes: note whether the ghost is due;
- * before = the ghost's last, last = clock.  Else: not due, before = last =
- * clock.  Drop the ghost, if any.  If due: one frame less is lent, if any, and
- * the page goes to LIR's head.  Else, if |LIR| < Llirs: to LIR's head.  Else:
- * to Q's head.  Drop ghosts from the tail to their bound; settle.
- *	  forget: take it off its list; settle.
- *	  leave: drop ghosts from the tail to their bound; settle.  join: nothing
- * but the bounds.  Either keeps what is lent, up to the most.
- *	  coldest: Q from the tail, then LIR from the tail.
+ * Where the decisions differ:
+ *	1. Lhirs is at least 2 frames, as in LIRS; the program has at least 4.
+ *	2. The number of non-resident pages is bounded (`ghosts`), as in LIRS.  The
+ *	   program bounds S at 8c references, those to resident pages included.
+ *	   On the traces and sizes named in lir_set.h, misses against an unbounded
+ *	   S with the default of 4: between -0.4 % and +1.7 % (multi2, 114 frames),
+ *	   +0.08 % in the mean; with 2 up to +9.3 %.
+ *	3. The paper's second proposal, to switch between LIRS2 and LRU, is left
+ *	   out.
+ *	4. Deviations 1, 4, 5, 6 and 7 of lirs.c: a repeated reference changes
+ *	   nothing, the LIR set is filled whenever it is short, Llirs shrinks if
+ *	   all of Q is pinned, VACUUM does not promote, and the LIR set shrinks
+ *	   with c.
  *
- * Costs: as LIRS; a page must be read three times to become LIR.  The heap is
- * behind the stamps; who asks for the bottom pays for it, O(log c) for each
- * LIR page that was referenced since it was filed and is now at the top.
+ * Alias rcrd: the multiple-buffer-pools proposal for PostgreSQL gives this
+ * name to an algorithm that it derives from LIRS2, but which differs in kind.
+ * It measures the last reuse distance only, by counting the entries above the
+ * page in one recency list (O(n) a hit).  A resident page is promoted if this
+ * is at most the number of hot pages allowed, a non-resident page always.  The
+ * number allowed starts at 75 % (small pools) to 99 % of the frames, grows by
+ * one with every non-resident hit up to 99 %, and never falls.  The list is
+ * bounded at 2c.  Here the name stands for LIRS2 proper.
+ *
+ * Costs: as LIRS; a page must be read three times to become LIR.  The bottom
+ * is found when it is asked for, at O(log c) for each LIR page that was
+ * referenced since its key was current and has come to the heap's top.
  * Benefits: as LIRS, and better where reuse distances alternate, as when a
  * file is read forwards and backwards in turn.
  * Memory: 24 bytes a frame beside the node; four ghosts a frame by default.
- * Stamps have 48 bits, and a ghost has room for 40 of the distance between the
- * two: enough for 2^48 references, nine years at a million a second.
+ * Stamps have 48 bits, and a ghost has 40 for the distance between its two:
+ * enough for 2^48 references, nine years at a million a second.
  */
 #include "tidepool/parts/heap.h"
 #include "tidepool/parts/lir_set.h"

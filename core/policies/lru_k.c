@@ -1,76 +1,47 @@
 /*
  * lru_k.c
- *	  LRU-K: the largest backward K-distance goes.
+ *	  LRU-K: the page with the largest backward K-distance goes.
  *
  * Source: E. J. O'Neil, P. E. O'Neil, G. Weikum: The LRU-K page replacement
  * algorithm for database disk buffering. SIGMOD 1993, Figure 2.1.
  *
- * Where this differs from Figure 2.1:
- *	1. Time is a count of references, which makes every order strict.  The
- *	   correlated reference period (`crp`) is therefore a number of
- *	   references, 0 by default: what one backend repeats at once the caller
- *	   marks, and it is dropped before it gets here.
- *	2. History is retained for a number of evicted pages (`history`), not for
- *	   a period of time; what goes first is the page evicted longest ago.
- *	3. The subsidiary policy, which the paper leaves open, is LRU: pages with
- *	   fewer than K known references go in the order of LAST.
- *	4. The paper looks at all pages for one that is eligible, that is, not
- *	   referenced within crp.  Here no more than 32 pages of finite distance
- *	   are looked at, and if nothing is eligible the first usable page goes,
- *	   where the paper has no victim.
- *	5. K is 1, 2 or 3: the paper finds little to gain beyond 2, and 3 is what
- *	   a ghost has room for.
- *	6. A page that VACUUM loads, or a correlated reference, is taken for one
- *	   never seen before.
+ * Why the structure differs from Figure 2.1, and the decisions do not: the
+ * figure looks at all pages for the least HIST(p,K).  Here pages with fewer
+ * than K known references, whose HIST(p,K) is 0 in the figure, are on the list
+ * infinite, and go first.  The others are in a heap by HIST(K), so its top is
+ * the figure's minimum.  No two HIST(K) are equal, except where a correlated
+ * period has moved them: then LAST decides, and the figure does not say.
  *
- * DEFINITION.  Lists: infinite, the pages with fewer than K known references,
- * most recent LAST at the head; finite, a ring of the others, but for those on
- * passed, which a search found unusable, most recently looked at at the head;
- * node->count is the number of known references, at most K.  Ghosts, most recently evicted
- * at the head: history.  A clock counts references.  A page has times HIST(1)
- * > ... > HIST(count) and LAST; a ghost has count, HIST(1) and, if count is
- * at least 2, HIST(2).  At most floor(history * c) ghosts.
- *	  hit: raise the clock by 1 to t.  If t - LAST <= crp: LAST = t, and a
- * page on infinite goes to its head.  Else: for i = K .. 2, HIST(i) =
- * HIST(i-1) + (LAST - HIST(1)), as far as HIST(i-1) is known; HIST(1) = LAST =
- * t; count goes up by 1, to K at most; on reaching K the page moves from
- * infinite to finite, before that it goes to the head of infinite.  A page on
- * passed stays where it is.
- *	  victim: t = clock + 1; a page is eligible if t - LAST > crp.  Infinite's
- * candidate is what a search of infinite finds (list.h); if it is eligible, it
- * is the choice.  Else: twice, as long as there are pages on passed that were
- * not looked at yet, the tail of passed goes to finite if it is usable, else
- * to the head of passed.  Then the pages of finite are looked at in the order
- * of (HIST(K), LAST), lowest first; what is unusable goes to the head of
- * passed.  Finite's candidate is the first that is eligible of the first 32
- * usable ones, or if none is the first.  The choice is the first that applies:
- * finite's if eligible; infinite's; finite's; the first usable page from the
- * tail of infinite; the first from the tail of passed.
- *	  evict: take it off its list; it leaves a ghost, unless K = 1 or history
- * = 0; if all slots are in use, the tail of history is dropped for it.
- *	  admit: raise the clock by 1 to t.  If the page has a ghost and the
- * reference promotes: HIST(i) = the ghost's HIST(i-1), count = the ghost's + 1,
- * at most K.  Else count = 1.  Drop the ghost, if any.  HIST(1) = LAST = t.  To
- * finite if count is K, else to the head of infinite.  Then drop ghosts from
- * the tail to their bound.
- *	  forget: take it off its list.  leave: ghosts to their bound.  join:
- * nothing but the bound.
- *	  coldest: infinite from the tail; then finite and passed, by the number
- * of binary digits of clock - HIST(K), more first, in the order of members.
- *	  upcoming: infinite from the tail; and the heap, cell by cell from the
- * top, without those referenced since they were filed.
+ * Where the decisions differ:
+ *	1. Time counts references, which makes every order strict.  So the
+ *	   correlated reference period (`crp`) is a number of references, 0 by
+ *	   default: what one backend repeats at once its caller marks as
+ *	   correlated, and it is dropped before it gets here.
+ *	2. History is retained for a number of evicted pages (`history`), not for
+ *	   a period of time.  That of the page evicted longest ago goes first.
+ *	3. The subsidiary policy, which the paper leaves open, is LRU: infinite is
+ *	   in the order of LAST.
+ *	4. The figure looks for an eligible page, one not referenced within crp,
+ *	   among all.  Here at most 32 usable pages of the heap are looked at, and
+ *	   if no page is eligible the first usable one goes, where the figure has
+ *	   no victim.
+ *	5. Unusable pages of the heap are set aside on the list passed (search.h).
+ *	6. K is 1, 2 or 3: the paper finds little to gain beyond 2, and 3 is what
+ *	   a ghost has room for.
+ *	7. A distance between HISTs counts as 2^32 - 1 at most, and LAST - HIST(1)
+ *	   as 65,535.
+ *	8. A page that VACUUM or a correlated reference loads counts as never seen.
  *
  * Costs: hits need the pool's lock; slow to notice that a page with a good
- * history has gone cold.  The heap is behind the history if K is 2 and crp 0:
- * then a victim costs O(log c) for each page that was referenced since it was
- * filed and is now at the top.  Otherwise there is no room to note how far
- * behind, and a hit moves the page down the heap, a step on average.
- * Benefits: tells pages that are read again and again from those of a scan,
- * which pass through infinite and cost O(1).
+ * history has gone cold.  With K = 2 and crp = 0, keys in the heap may be
+ * stale (heap.h), and a victim costs O(log c) for each page that was
+ * referenced since its key was current and has come to the top.  Otherwise a
+ * frame has no room for a stale key, and a hit moves the page down the heap, a
+ * step on average.
+ * Benefits: distinguishes pages that are read again and again from those of a
+ * scan, which pass through infinite at O(1).
  * Memory: 24 bytes a frame beside the node; one ghost a frame by default.
- * HIST(1) has 48 bits: nine years at a million references a second.  A
- * distance between HISTs is at most 2^32 - 1, and LAST - HIST(1) at most
- * 65,535; what is more counts as that.
+ * HIST(1) has 48 bits: nine years at a million references a second.
  */
 #include "tidepool/parts/heap.h"
 #include "tidepool/parts/reference_history.h"
