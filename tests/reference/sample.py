@@ -1,4 +1,4 @@
-"""A random sample of the resident frames, as core/policies/sample.h."""
+"""A random sample of the resident frames, as core/include/tidepool/parts/sample.h."""
 
 from __future__ import annotations
 
