@@ -107,9 +107,7 @@ slot_appears(const tp_pool *pool, uint32_t slot)
 	link_head(pool, TP_FREE, slot);
 }
 
-/*
- * Contract: the frame is already the last of members and counted in frames.
- */
+/* The frame is the last of members already, and counted in frames. */
 void
 tp_ghosts_join(const tp_pool *pool, uint32_t frame)
 {
@@ -122,7 +120,7 @@ tp_ghosts_join(const tp_pool *pool, uint32_t frame)
 		slot_appears(pool, frame * per_frame + k);
 }
 
-/* Give a ghost the free slot `to` to live in; its old slot is then free. */
+/* Move a ghost to the free slot `to`; its old slot becomes free. */
 static void
 relocate(const tp_pool *pool, uint32_t from, uint32_t to)
 {
@@ -144,7 +142,7 @@ relocate(const tp_pool *pool, uint32_t from, uint32_t to)
 }
 
 /*
- * Contract: the frame is still in members and counted in frames.  At most
+ * The frame is still in members and counted in frames.  At most
  * (frames - 1) * ghosts_per_frame + 1 ghosts are in use.
  */
 void
@@ -164,9 +162,7 @@ tp_ghosts_move_out(const tp_pool *pool, uint32_t frame)
 		}
 }
 
-/*
- * Contract: the frame is no longer in members nor counted in frames.
- */
+/* The frame is no longer in members, nor counted in frames. */
 void
 tp_ghosts_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 {

@@ -1,7 +1,6 @@
 /*
  * search.c
- *	  Searches of linked lists for a usable frame, past those that are not.
- *	  See list.h.
+ *	  Searches of linked lists past unusable frames.  See search.h.
  */
 #include "tidepool/parts/search.h"
 

@@ -4,7 +4,7 @@
  */
 #include "tidepool/pool.h"
 
-/* Does the walk's next page still stand where it stood? */
+/* Is the walk's next page still in its place in the list? */
 static bool
 in_place(const tp_pool *pool, const tp_cursor *cursor, unsigned list,
 		 bool from_head)
@@ -115,7 +115,7 @@ tp_coldest_bands(const tp_pool *pool, tp_cursor *cursor, uint32_t bands,
 
 /* ---- sweeps ---- */
 
-/* The share of the pages that is to be found. */
+/* The share of all pages that a sweep yields as cold. */
 static double
 cold_share(uint32_t sample)
 {
@@ -124,7 +124,7 @@ cold_share(uint32_t sample)
 	return share < 1 ? share : 1;
 }
 
-/* Find the threshold below which that share of the counted pages is. */
+/* Set the threshold below which that share of the counted pages lies. */
 static void
 learn(tp_lookahead *ahead, double share, uint32_t bands)
 {

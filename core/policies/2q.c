@@ -1,52 +1,32 @@
 /*
- * two_q.c
+ * 2q.c
  *	  2Q, full version.
  *
  * Source: T. Johnson, D. Shasha: 2Q: A low overhead high performance buffer
- * management replacement algorithm. VLDB 1994, there "2Q, full version".
+ * management replacement algorithm. VLDB 1994, there "2Q, full version".  The
+ * defaults of kin and kout are the paper's.
  *
- * Where this differs from the paper:
- *	1. The paper looks X up in A1out, then evicts (which trims A1out), then
- *	   inserts X.  Here the eviction comes first, so it leaves A1out one too
- *	   long and the admission trims it, after the lookup and before X's own
- *	   entry is removed: the same states as in the paper.
- *	2. The paper does not say that X leaves A1out when it enters Am.  It does,
- *	   or the page would be resident and remembered at once.
- *	3. If a search of the list that the paper names finds no usable page, the
- *	   other list is searched.
- *	4. A page loaded by VACUUM or by a correlated reference enters A1in even
- *	   when it is remembered in A1out.
- *	5. When c changes so do Kin and Kout; when it shrinks A1out is trimmed at
- *	   once, A1in by the evictions that follow.
- * The defaults of kin and kout are the paper's.
+ * Why the structure differs from the paper's, and the decisions do not: the
+ * paper looks X up in A1out, reclaims a page slot for it (reclaimfor), which
+ * trims A1out, and inserts X.  Here victim and evict carry out reclaimfor
+ * except for the trimming, which is left to admit, after the lookup.  So X is
+ * found, as in the paper, even if its own reclaimfor removes it from A1out.
  *
- * Definition (c frames; Kin = max(1, floor(kin * c)), Kout likewise):
- *	A1in	pages referenced for the first time, newest at the head.
- *	Am		pages referenced again after they had left A1in, most recent at
- *			the head.
- *	A1out	ghosts of A1in, newest at the head.
- *	hit		on Am: to the head.  On A1in: nothing.
- *	victim	|A1in| > Kin: A1in is searched (list.h: its tail, unless that is
- *			unusable), then Am.  Otherwise Am, then A1in.
- *	evict	from A1in: a ghost to A1out's head; if no ghost slot is free,
- *			A1out's tail is dropped first.  From Am: no ghost.
- *	admit	1. look the page up in A1out; 2. drop A1out's tail while
- *			|A1out| > Kout; 3. drop the page's ghost if it is still there;
- *			4. if it was found in 1 and the access promotes, to Am's head,
- *			otherwise to A1in's.
- *	forget	off the list.
- *	join	Kin and Kout are computed anew.
- *	leave	likewise; then A1out's tail is dropped while |A1out| > Kout.
- *	coldest	A1in then Am if |A1in| > Kin, otherwise Am then A1in; each from
- *			tail to head.
- *	upcoming	A1in and Am, each from tail to head: while A1in is about as long
- *			as Kin they take turns.
+ * Where the decisions differ:
+ *	1. X leaves A1out when it enters Am, after the trimming; otherwise the page
+ *	   would be both resident and remembered.  The paper leaves it open.
+ *	2. If the list that reclaimfor names has no usable page, the other one is
+ *	   searched.
+ *	3. A page that VACUUM or a correlated reference loads enters A1in, even if
+ *	   it is in A1out.
+ *	4. When c changes so do Kin and Kout.  When c shrinks, A1out is trimmed at
+ *	   once; A1in shrinks by the evictions that follow.
  *
  * Costs: two parameters; a hit on Am moves a node, so hits need the pool's
  * lock; a page in use is read twice before it is kept.
  * Benefits: a scan passes through A1in and leaves Am alone; repeated
  * references in quick succession count once.
- * Memory: nothing beside the node; kout ghosts per frame, rounded up.
+ * Memory: nothing beside the node; kout ghosts a frame, rounded up.
  */
 #include "tidepool/pool.h"
 
@@ -92,12 +72,14 @@ set_bounds(const tp_pool *pool)
 	state->kout = share(pool, PARAM_KOUT);
 }
 
+/* reclaimfor: |A1in| > Kin. */
 static bool
 a1in_yields(const tp_pool *pool)
 {
 	return tp_list_of(pool, A1IN)->count > tp_state(pool, two_q_state)->kin;
 }
 
+/* The cases of X in Am, and in A1in. */
 static void
 two_q_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -106,6 +88,7 @@ two_q_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		tp_list_move_head(pool, AM, frame);
 }
 
+/* reclaimfor: the tail of A1in or of Am. */
 static uint32_t
 two_q_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			 void *arg, const tp_access *access)
@@ -119,18 +102,21 @@ two_q_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 						   usable, arg);
 }
 
+/* The cases of X in A1out, and in no queue. */
 static void
 two_q_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	uint32_t	ghost = tp_ghost_of_node(pool, frame);
 	bool		seen = ghost != TP_NONE;
 
+	/* reclaimfor: |A1out| > Kout */
 	tp_trim_ghosts(pool, tp_state(pool, two_q_state)->kout);
 	if (seen && pool->ghosts[ghost].list == A1OUT)
 		tp_ghost_remove(pool, ghost);
 	tp_list_push_head(pool, seen && tp_promotes(access) ? AM : A1IN, frame);
 }
 
+/* reclaimfor: a page of A1in is remembered in A1out, one of Am is not. */
 static void
 two_q_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -174,6 +160,7 @@ two_q_coldest(const tp_pool *pool, tp_cursor *cursor)
 							a1in_yields(pool) ? in_first : main_first, 2);
 }
 
+/* Both lists: while |A1in| is about Kin, they take turns. */
 static uint32_t
 two_q_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 {

@@ -5,59 +5,32 @@
  * Source: N. Megiddo, D. S. Modha: ARC: A self-tuning, low overhead
  * replacement cache. FAST 2003, Figure 4.
  *
- * Where this differs from Figure 4:
- *	1. The paper adapts p, evicts, and inserts in one step.  Here victim
- *	   foresees the new p without storing it, evict makes the ghost, and admit
- *	   adapts p and trims the directory; sizes of B1 and B2 are taken as they
- *	   were before this frame's own eviction (node->origin), so the numbers
- *	   are the paper's.
- *	2. Case IV(A) with |T1| = c deletes T1's last page without a ghost; here
- *	   it becomes a ghost and is trimmed on admission: the same state.
- *	3. If a search of the list that REPLACE names finds no usable page, the
- *	   other list is searched.
- *	4. A page loaded by VACUUM or by a correlated reference adapts nothing and
- *	   enters T1 even when it is remembered in B1 or B2.
- *	5. When c shrinks, p is clamped to c and the directory trimmed to the
- *	   bounds |T1|+|B1| <= c (from B1) and all <= 2c (from B2, then B1).
+ * Why the structure differs from Figure 4, and the decisions do not: the
+ * figure serves a miss in one step, a pool in three.  victim is REPLACE, with
+ * the p that cases II and III are about to set; evict leaves the ghost; admit
+ * sets p, inserts the page, and trims the directory.
+ *	- p: the eviction has lengthened B1 or B2 before admit adapts p.
+ *	  node->origin tells which of them, so admit uses the sizes at the miss.
+ *	- The directory: the figure trims before it replaces.  REPLACE looks at
+ *	  nothing that is trimmed, so it may come first, and afterwards the same
+ *	  page is the last of B1 (case IV A) or of B2 (case IV B).  If T1 alone
+ *	  fills the cache, the figure evicts its last page without a ghost.  Here
+ *	  T2 is empty then, so T1 gives the page, and admit trims its ghost, the
+ *	  only one of B1.
  *
- * Definition (c frames):
- *	T1, T2	resident pages, most recent at the head.
- *	B1, B2	ghosts of T1 and of T2, newest at the head.
- *	p		target size of T1, a real number; 0 at first.
- *	adapted p, given sizes b1 and b2 of B1 and B2: if the access promotes and
- *			the page is in B1, min(p + d, c) with d = 1 if b1 >= b2, else
- *			b2 / b1; if it promotes and the page is in B2, max(p - d, 0) with
- *			d = 1 if b2 >= b1, else b1 / b2; otherwise p.
- *	hit		to T2's head.
- *	victim	REPLACE, with the adapted p given |B1| and |B2| as they are: T1 if
- *			it is not empty and |T1| > p, or |T1| = p and the access promotes
- *			and the page is in B2; otherwise T2.  That list is searched
- *			(list.h: its tail, unless that is unusable), then the other.
- *	evict	if no ghost slot is free, one ghost is trimmed; then a ghost to the
- *			head of B1 if the frame was on T1, of B2 if on T2.
- *	admit	1. p becomes the adapted p, given |B1| and |B2|, the one that the
- *			frame's last page went to less one; but no less than 1 for the
- *			one that the page is in, than 0 for the other.  (They differ from
- *			the sizes at the miss only if that ghost has gone meanwhile or is
- *			the page's own.)  2. The page's ghost is dropped.  3. If it had
- *			one and the access promotes, to T2's head, otherwise to T1's.
- *			4. The directory is trimmed.
- *	restore	to its place; the directory is trimmed.
- *	forget	off its list.
- *	join	nothing.
- *	leave	p = min(p, c); the directory is trimmed.
- *	trimming	of the directory: B1's tail is dropped while |T1| + |B1| > c and
- *			there is one; then ghosts are trimmed while all four lists are
- *			more than 2c.  Of ghosts: B2's tail, when B2 is empty B1's.
- *	coldest	T1 then T2 if |T1| > p, otherwise T2 then T1; each from tail to
- *			head.
- *	upcoming	T1 and T2, each from tail to head: while T1 is about as long as
- *			p they take turns.
+ * Where the decisions differ:
+ *	1. If the list that REPLACE names has no usable page, the other one is
+ *	   searched.
+ *	2. A page that VACUUM or a correlated reference loads adapts nothing and
+ *	   enters T1, even if it is in B1 or B2.
+ *	3. Misses may overlap.  Each adapts p by the lists at its admission, its
+ *	   own eviction's ghost left out.
+ *	4. When c shrinks, p is clamped to c, and the directory is trimmed.
  *
- * Costs: every hit moves a node, so hits need the pool's lock; as many ghosts
+ * Costs: each hit moves a node, so hits need the pool's lock; as many ghosts
  * as frames.
  * Benefits: no parameter; a scan passes through T1 and leaves T2 alone.
- * Memory: nothing beside the node; one ghost per frame.
+ * Memory: nothing beside the node; one ghost a frame.
  */
 #include "tidepool/pool.h"
 
@@ -91,8 +64,8 @@ ghosts_on(const tp_pool *pool, unsigned list)
 }
 
 /*
- * p after a miss on a page remembered in ghost_list (cases II and III), given
- * the sizes of B1 and B2 at the time of the miss.
+ * "Adaptation": p after a miss on a page of B1 (case II) or B2 (case III), for
+ * these sizes of B1 and B2.
  */
 static double
 adapted(const tp_pool *pool, unsigned ghost_list, uint32_t b1, uint32_t b2)
@@ -101,19 +74,19 @@ adapted(const tp_pool *pool, unsigned ghost_list, uint32_t b1, uint32_t b2)
 	double		c = pool->header->frames;
 	double		delta;
 
-	if (ghost_list == B1)
+	if (ghost_list == B1)		/* case II */
 	{
 		delta = b1 >= b2 ? 1.0 : (double) b2 / b1;
 		return p + delta < c ? p + delta : c;
 	}
+	/* case III */
 	delta = b2 >= b1 ? 1.0 : (double) b1 / b2;
 	return p - delta > 0 ? p - delta : 0;
 }
 
 /*
- * The size that a ghost list had at the miss, before the eviction that made
- * room for this frame's page.  At least least, since that ghost may have been
- * trimmed in the meantime.
+ * The size of a ghost list at the miss, before the eviction that made room in
+ * this frame.  No less than least: that eviction's ghost may be gone already.
  */
 static uint32_t
 size_at_miss(const tp_pool *pool, unsigned ghost_list, uint32_t frame,
@@ -126,6 +99,7 @@ size_at_miss(const tp_pool *pool, unsigned ghost_list, uint32_t frame,
 	return size;
 }
 
+/* Case I. */
 static void
 arc_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -133,7 +107,7 @@ arc_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_list_move_head(pool, T2, frame);
 }
 
-/* REPLACE(x_t, p) of Figure 4. */
+/* REPLACE, with the p that case II or III will set. */
 static uint32_t
 arc_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		   const tp_access *access)
@@ -161,7 +135,7 @@ arc_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 						   t1_first : t2_first, 2, usable, arg);
 }
 
-/* The bounds of section III.B: |L1| <= c, |L1| + |L2| <= 2c. */
+/* Section III.B: |T1| + |B1| <= c (case IV A), all lists <= 2c (case IV B). */
 static void
 trim_directory(const tp_pool *pool)
 {
@@ -175,6 +149,7 @@ trim_directory(const tp_pool *pool)
 		tp_trim_ghosts(pool, (uint32_t) most);
 }
 
+/* Cases II and III, if the page has a ghost; case IV, if not. */
 static void
 arc_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -237,17 +212,19 @@ arc_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	trim_directory(pool);
 }
 
+/* In the order of REPLACE for a page that is in neither B1 nor B2. */
 static uint32_t
 arc_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
-	static const uint8_t recent_first[] = {T1, T2};
-	static const uint8_t frequent_first[] = {T2, T1};
-	bool		t1_first = frames_on(pool, T1) > tp_state(pool, arc_state)->p;
+	static const uint8_t t1_first[] = {T1, T2};
+	static const uint8_t t2_first[] = {T2, T1};
+	double		p = tp_state(pool, arc_state)->p;
 
-	return tp_coldest_lists(pool, cursor,
-							t1_first ? recent_first : frequent_first, 2);
+	return tp_coldest_lists(pool, cursor, frames_on(pool, T1) > p ?
+							t1_first : t2_first, 2);
 }
 
+/* Both lists: while |T1| is about p, they take turns. */
 static uint32_t
 arc_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 {

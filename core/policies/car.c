@@ -5,60 +5,34 @@
  * Source: S. Bansal, D. S. Modha: CAR: Clock with adaptive replacement. FAST
  * 2004, Figure 2.
  *
- * Where this differs from Figure 2:
- *	1. The paper replaces, trims the directory and inserts in one step.  Here
- *	   victim does replace() up to the demotion, evict the demotion, admit
- *	   lines 6 to 20.  The order is the paper's, and so are the sizes that p
- *	   is adapted with: B1 and B2 as they are after the demotion.
- *	2. The directory is trimmed at an admission into a frame that was free as
- *	   well, which keeps the bounds after pages were forgotten or evicted
- *	   without a successor.  In the paper's own sequences it changes nothing.
- *	3. Unusable frames stay where they are and are passed over (list.h); the
- *	   hand takes the place that they leave.
- *	4. A reference that does not promote (VACUUM's, or a repeated one) sets no
- *	   reference bit; if it brings its page in, a ghost of the page is dropped
- *	   first and p stays.
- *	5. When c shrinks, p is clamped to c and the directory trimmed to the
- *	   bounds |T1|+|B1| <= c (from B1) and all <= 2c (from B2, then B1).
+ * Why the structure differs from Figure 2, and the decisions do not: the
+ * figure serves a miss in one step, a pool in three.  victim is replace(),
+ * lines 22 to 39, without the demotions of lines 27 and 34; evict demotes;
+ * admit is lines 6 to 20.  That is the figure's order, so p is adapted by the
+ * same sizes, B1's and B2's after the demotion.  Line 4's question, whether
+ * the cache is full, is not asked: until it is, B1 and B2 are empty, T1 has
+ * fewer than c pages, and lines 6 to 9 discard nothing.  A clock is a list,
+ * with the page under the hand at its tail (the figure's head), and pages are
+ * inserted at its head (the figure's tail).
  *
- * Definition.  T1 and T2 are clocks, lists whose tail is under the hand and
- * whose head is where pages are inserted (the paper's head and tail, in that
- * order); B1 and B2 are LRU lists of ghosts, most recent at the head.
- * node->count is the reference bit.
- *
- * hit: the bit is set.
- *
- * victim: Search (list.h) T1 if |T1| >= max(1, p), else T2.  If the page that
- * is found has bit 0 it is the victim, and stays where it is.  If its bit is 1
- * the bit is cleared, the page goes to the head of T2, and the search begins
- * anew.  A clock in which a search found nothing counts as exhausted, T2 until
- * a page goes to its head; the other one is searched instead.  If both are, or
- * after 2r + 1 pages, r being the number of resident pages, which only hits
- * that race with the search make necessary: the first usable frame from T1's
- * tail, then from T2's.
- *
- * evict: from T1 to the head of B1, from T2 to the head of B2.  If all ghost
- * slots are in use (c + 1), the tail of B2, or of B1 if B2 is empty, is
- * dropped first.  node->count is 0 then.
- *
- * admit: in neither B1 nor B2: if |T1|+|B1| = c, drop the tail of B1;
- * otherwise, if |T1|+|T2|+|B1|+|B2| = 2c, the tail of B2 (the frame itself is
- * not counted yet); then insert into T1.  In B1: p becomes
- * min(p + max(1, |B2|/|B1|), c), in B2 max(p - max(1, |B1|/|B2|), 0), the
- * ghost still counted; then it goes and the page is inserted into T2.  The bit
- * is 0 in all cases.
- *
- * coldest: as if no page were referenced again and p stayed: pages without
- * the bit of the clock that victim looks at first, then those of the other
- * one; then pages with the bit, of T2, of T1; each list from its tail.
- *
- * upcoming: pages without the bit, of T1 and of T2, each from its tail: from
- * one miss to the next either may have to give the page.
+ * Where the decisions differ:
+ *	1. After pages were forgotten, or evicted without a successor, there are
+ *	   ghosts while the cache is not full.  Lines 6 to 9 apply all the same,
+ *	   which keeps the bounds.
+ *	2. Unusable frames keep their place and are passed over (search.h).  If one
+ *	   clock has no usable frame, the other gives the page.
+ *	3. If hits race with a search, it ends after 2r + 1 pages, r being the
+ *	   number of resident pages, with the first usable frame from T1's tail, or
+ *	   T2's.
+ *	4. A reference by VACUUM, or a correlated one, sets no reference bit.  If
+ *	   it loads a page, p stays and the page enters T1, even if it is in B1 or
+ *	   B2.
+ *	5. When c shrinks, p is clamped to c, and the directory is trimmed.
  *
  * Costs: as many ghosts as frames; a victim may take a round over both clocks.
  * Benefits: no parameter; ARC's adaptation and its resistance to scans, while
  * a hit is at most one relaxed store on the page's own frame.
- * Memory: nothing beside the node; one ghost per frame.
+ * Memory: nothing beside the node; one ghost a frame.
  */
 #include "tidepool/parts/count.h"
 
@@ -91,7 +65,7 @@ ghosts_on(const tp_pool *pool, unsigned list)
 	return tp_ghost_list_of(pool, list)->count;
 }
 
-/* Line 24: is it T1's turn to give a page? */
+/* Line 24: |T1| >= max(1, p). */
 static bool
 t1_first(const tp_pool *pool)
 {
@@ -100,6 +74,7 @@ t1_first(const tp_pool *pool)
 	return t1 >= 1 && t1 >= tp_state(pool, car_state)->p;
 }
 
+/* Lines 1 and 2. */
 static void
 car_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -108,9 +83,8 @@ car_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 /*
- * The page under the hand of the clock whose turn it is, or else of the other,
- * or TP_NONE.  in_vain says of T1 and of T2 whether a search of the clock has
- * found nothing.
+ * Line 24: the page under the hand of the clock whose turn it is, or of the
+ * other one, or TP_NONE.  in_vain[clock]: a search of it has found nothing.
  */
 static uint32_t
 next_page(const tp_pool *pool, bool *in_vain, tp_usable usable, void *arg)
@@ -130,7 +104,7 @@ next_page(const tp_pool *pool, bool *in_vain, tp_usable usable, void *arg)
 	return TP_NONE;
 }
 
-/* Lines 22 to 39, replace(), without the demotion. */
+/* Lines 22 to 39, replace(), without lines 27 and 34. */
 static uint32_t
 car_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		   const tp_access *access)
@@ -147,28 +121,28 @@ car_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		if (frame == TP_NONE)
 			break;
 		if (count_of(pool, frame) == 0)
-			return frame;
-		set_count(pool, frame, 0);
+			return frame;		/* lines 25, 32 */
+		set_count(pool, frame, 0);	/* lines 29, 36 */
 		tp_list_move_head(pool, T2, frame);
 		in_vain[T2] = false;
 	}
 	return tp_lists_usable_tail(pool, order, 2, usable, arg);
 }
 
-/* Lines 6 to 10: room in the directory for a page it does not know. */
+/* Lines 6 to 10: room in the directory for a page that is not in it. */
 static void
 make_room(const tp_pool *pool)
 {
 	uint32_t	c = pool->header->frames;
 
 	if (frames_on(pool, T1) + ghosts_on(pool, B1) == c)
-		tp_ghost_drop_tail(pool, B1);
+		tp_ghost_drop_tail(pool, B1);	/* line 7 */
 	else if ((uint64_t) frames_on(pool, T1) + frames_on(pool, T2) +
 			 pool->header->ghost_count == 2 * (uint64_t) c)
-		tp_ghost_drop_tail(pool, B2);
+		tp_ghost_drop_tail(pool, B2);	/* line 9 */
 }
 
-/* Lines 15 and 18: a page remembered in this ghost list was missed. */
+/* Lines 15 and 18: a page of this ghost list was missed. */
 static void
 adapt(const tp_pool *pool, unsigned ghost_list)
 {
@@ -177,13 +151,13 @@ adapt(const tp_pool *pool, unsigned ghost_list)
 	uint32_t	b1 = ghosts_on(pool, B1);
 	uint32_t	b2 = ghosts_on(pool, B2);
 
-	if (ghost_list == B1)
+	if (ghost_list == B1)		/* line 15 */
 	{
 		state->p += b1 >= b2 ? 1.0 : (double) b2 / b1;
 		if (state->p > c)
 			state->p = c;
 	}
-	else
+	else						/* line 18 */
 	{
 		state->p -= b2 >= b1 ? 1.0 : (double) b1 / b2;
 		if (state->p < 0)
@@ -191,6 +165,7 @@ adapt(const tp_pool *pool, unsigned ghost_list)
 	}
 }
 
+/* Lines 6 to 20. */
 static void
 car_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -202,34 +177,29 @@ car_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		if (tp_promotes(access))
 		{
 			adapt(pool, pool->ghosts[ghost].list);
-			list = T2;
+			list = T2;			/* lines 16, 19 */
 		}
 		tp_ghost_remove(pool, ghost);
 	}
 	if (list == T1)
 		make_room(pool);
 	set_count(pool, frame, 0);
-	tp_list_push_head(pool, list, frame);
+	tp_list_push_head(pool, list, frame);	/* line 13 on T1 */
 }
 
-static void
-car_forget(const tp_pool *pool, uint32_t frame)
-{
-	tp_list_remove(pool, frame);
-}
-
+/* Lines 27 and 34. */
 static void
 car_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	unsigned	ghost_list = pool->nodes[frame].list == T1 ? B1 : B2;
 
 	(void) access;
-	car_forget(pool, frame);
+	tp_list_remove(pool, frame);
 	tp_make_ghost_room(pool);
 	tp_ghost_push(pool, ghost_list, frame);
 }
 
-/* |T1| + |B1| <= c, and the whole directory <= 2c. */
+/* The paper's bounds: |T1| + |B1| <= c, and all four lists <= 2c. */
 static void
 trim_directory(const tp_pool *pool)
 {
@@ -253,6 +223,12 @@ car_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 }
 
 static void
+car_forget(const tp_pool *pool, uint32_t frame)
+{
+	tp_list_remove(pool, frame);
+}
+
+static void
 car_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 {
 	car_state  *state = tp_state(pool, car_state);
@@ -264,6 +240,11 @@ car_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	trim_directory(pool);
 }
 
+/*
+ * As if nothing were referenced any more: pages without the bit, those of the
+ * clock whose turn it is first; then pages with the bit, of T2 before T1,
+ * whose pages go to T2's head.
+ */
 static uint32_t
 car_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
@@ -278,6 +259,7 @@ car_coldest(const tp_pool *pool, tp_cursor *cursor)
 							t1_first(pool) ? t1_then_t2 : t2_then_t1, 4);
 }
 
+/* Pages without the bit of both clocks: any miss may turn to the other one. */
 static uint32_t
 car_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 {
@@ -286,7 +268,7 @@ car_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 	return coldest_by_count(pool, &ahead->cursor, t1_and_t2, 2);
 }
 
-/* The paper's invariants I1 to I7 as far as they hold between steps. */
+/* Those of the paper's invariants I1 to I7 that hold between steps. */
 static int
 car_check(const tp_pool *pool, tp_report report, void *arg)
 {

@@ -6,21 +6,16 @@
  * Project MAC, 1968.  The counts: PostgreSQL since 8.1,
  * src/backend/storage/buffer/freelist.c and README.
  *
- * Where this differs from Corbato:
- *	1. A usage count up to max_usage (5) instead of one reference bit.
+ * Where the decisions differ from Corbato's:
+ *	1. A usage count up to max_usage (5) in place of one reference bit.
  *	   max_usage=1 is the textbook's clock.
- *	2. A page comes in at `initial` (1): referenced once.  Textbooks differ;
- *	   `initial=0` is the other reading.
+ *	2. A page comes in at `initial` (1), as if referenced once.  Textbooks
+ *	   differ; `initial=0` is the other reading.
  *	3. The eviction precedes the admission, so the hand has passed the frame
  *	   that the new page goes into.
  *	4. Unusable (pinned) frames are passed without lowering their count.
- * Where it differs from PostgreSQL: only in that the hand moves under the
- * pool's lock.
- *
- * Definition: usage_ring.h.  The sweep is over all members and lowers a count
- * by one.  leave: a hand beyond the last member goes to 0.  coldest: pages at
- * 0, at 1, ... in turn, each in the order of members from the hand on: as the
- * hand would take them if there were no more hits.
+ * From PostgreSQL's they do not differ.  There the hand is an atomic, here it
+ * moves under the pool's lock.
  *
  * Costs: a sweep may pass max_usage times over all frames; a new page counts
  * as much as one that was referenced once more.
@@ -68,6 +63,7 @@ usage_of(const tp_pool *pool, uint32_t frame)
 	return count_of(pool, frame);
 }
 
+/* As the hand would take them if there were no more hits. */
 static uint32_t
 clock_coldest(const tp_pool *pool, tp_cursor *cursor)
 {

@@ -5,16 +5,7 @@
  * Source: L. A. Belady: A study of replacement algorithms for a
  * virtual-storage computer. IBM Systems Journal 5(2), 1966.
  *
- * Deviations: none.
- *
- * Definition:
- *	queue	resident pages, newest at the head.
- *	hit		nothing.
- *	victim	a search of the queue (list.h): the tail, unless it is unusable.
- *	admit	to the head, whatever the access was.
- *	evict, forget	off the queue.
- *	join, leave	nothing.
- *	coldest	from tail to head.
+ * Where the decisions differ: a search passes over unusable pages (search.h).
  *
  * Costs: a page that is always in use leaves as soon as one read once; more
  * frames can mean more misses (Belady, Nelson, Shedler, CACM 12(6), 1969).

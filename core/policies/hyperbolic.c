@@ -5,39 +5,25 @@
  * Source: A. Blankstein, S. Sen, M. J. Freedman: Hyperbolic caching: Flexible
  * caching for web applications. USENIX ATC 2017.
  *
- * Where this differs from the paper:
+ * Why the structure differs from the paper's, and the decisions do not: a
+ * page's priority is its number of references divided by the time since it
+ * came in.  Two priorities are compared crosswise, by two multiplications in
+ * double precision, instead of by two divisions.
+ *
+ * Where the decisions differ:
  *	1. Costs, cost classes, expiry and windows are left out: pages are alike.
  *	2. Time is counted in references, so that results do not depend on how
  *	   fast the machine is.
  *	3. A pool no larger than the sample is looked at whole (sample.h).
+ *	4. A reference by VACUUM, or a correlated one, does not count, nor does it
+ *	   advance time; a page that it loads starts at one reference like others.
  *
- * DEFINITION.
- *	  Ring "frames": all resident pages.  Fields: clock.
- *	  Per page: references and inserted.
- *	  hit: clock + 1; the page's references + 1, up to 2^32 - 1.
- *	  victim: sample_frames (sample.h) of `sample` frames; of these the one of
- *	    least priority, the first in the order of the sample among equals.
- *	    Priority = references / (clock - inserted + 1): the reference that
- *	    asks is not on the clock yet.  That of a is less than that of b if
- *	      references(a) * age(b) < references(b) * age(a)
- *	    in double precision, age being the denominator above.
- *	  evict, forget: off the ring.
- *	  admit: clock + 1, unless made by VACUUM or correlated.  In any case
- *	    references = 1, inserted = clock; onto the ring.
- *	  join, leave: nothing.
- *	  coldest: 16 bands by distance = age / references, rounded down, in the
- *	    order of members from index 0; the band is
- *	      3 + log2(c) - log2(distance), both logarithms rounded down,
- *	    limited to 0 .. 15: band 0 is a page that was referenced once in 8c
- *	    references or less often, and each band's pages are referenced twice
- *	    as often as the one's before.
- *	  upcoming: tp_upcoming_sweep (list.h), by these bands.
- *
- * Costs: the clock is shared, so hits are told under the pool's lock; up to 64
- * frames are looked at for a victim; a page that was hot for long stays for long.
+ * Costs: all hits advance one clock, so they need the pool's lock; up to 64
+ * frames are looked at for a victim; a page that was hot for long stays for
+ * long.
  * Benefits: no lists; a new page is overvalued at first, and so has time to
  * prove itself.
- * Memory: 16 bytes per frame beside the node; no ghosts.
+ * Memory: 16 bytes a frame beside the node; no ghosts.
  */
 #include "tidepool/parts/sample.h"
 
@@ -65,7 +51,7 @@ typedef struct hyperbolic_state
 typedef struct hyperbolic_page
 {
 	uint64_t	inserted;		/* clock at its admission */
-	uint32_t	references;		/* since, that of the admission included */
+	uint32_t	references;		/* since then, the admission's included */
 } hyperbolic_page;
 
 static uint64_t
@@ -89,8 +75,8 @@ references_of(const hyperbolic_page *page)
 }
 
 /*
- * The references since a page came in, that which is being made included; at
- * least 1, also if the page comes in just now.
+ * References to the pool since the page came in, counting the one that is
+ * being made, which the clock does not.  At least 1.
  */
 static uint64_t
 age_of(const tp_pool *pool, const hyperbolic_page *page)
@@ -151,19 +137,19 @@ hyperbolic_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 static void
+hyperbolic_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	(void) access;
+	tp_ring_remove(pool, frame);
+}
+
+static void
 hyperbolic_forget(const tp_pool *pool, uint32_t frame)
 {
 	tp_ring_remove(pool, frame);
 }
 
-static void
-hyperbolic_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
-{
-	(void) access;
-	hyperbolic_forget(pool, frame);
-}
-
-/* log2, rounded down; x > 0 */
+/* log2(x), rounded down; x > 0. */
 static int
 log2_of(uint64_t x)
 {
@@ -171,8 +157,9 @@ log2_of(uint64_t x)
 }
 
 /*
- * For upcoming without the lock: the page's numbers may have been cleared, or
- * be younger than the clock.
+ * Band 0: referenced once in 8c references or more seldom; the pages of each
+ * further band are referenced twice as often.  upcoming calls this without the
+ * lock, so the page's numbers may be cleared, or newer than the clock.
  */
 static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)

@@ -5,26 +5,17 @@
  * Source: the JAM pool of the PostgreSQL proposal "Multiple Buffer Pools",
  * meant for TOAST data.
  *
- * Where this differs from the proposal:
+ * Where the decisions differ:
  *	1. A page that VACUUM brings in starts at 1 as any other; in the proposal
  *	   at 0.  No policy of this project lets VACUUM decide where a page
  *	   enters.
- *	2. The proposal's writer walks from the hand over dirty pages at 0 or 1;
+ *	2. The proposal's writer walks from the hand over dirty pages at 0 or 1.
  *	   coldest yields every page, those at 0 that were written first, and
  *	   leaves it to the writer where to stop.
- *	3. The core does not know which pages are dirty.  "Written" is what
- *	   references have told since the page came in, so a page cleaned in the
- *	   meantime is still yielded early; it costs the writer one look.
- *	4. What holds for clock.c: the eviction precedes the admission, and
- *	   unusable frames are passed with their count unchanged.
- *
- * Definition: usage_ring.h with initial 1, and node->mark = 1 once a write
- * referenced the page (as a hit of any kind, or as the admission), set to 0
- * at admission before that, at evict and at forget.  The sweep is over all
- * members and halves a count, rounding down.  leave: a hand beyond the last
- * member goes to 0.  coldest: bands of pages, each in the order of members
- * from the hand on: at 0 and marked; at 0 and not; then by the number of
- * halvings that lead to 0: at 1, at 2 or 3, at 4 to 7, ...
+ *	3. The core does not know which pages are dirty.  A page counts as written
+ *	   if a reference since it came in was a write, so a page cleaned in the
+ *	   meantime still comes early; it costs the writer one look.
+ *	4. Points 3 and 4 of clock.c.
  *
  * Costs: three references are forgotten in two rounds.
  * Benefits: as clock's; pages fall out soon once they are left alone.
@@ -37,7 +28,7 @@ enum
 	PARAM_MAX_USAGE
 };
 
-/* coldest's bands: two for a count of 0, one for each further bit of it. */
+/* coldest's bands: two for a count of 0, one for each number of halvings. */
 #define BANDS (2 + 8)
 
 static void
@@ -49,13 +40,14 @@ jam_init(const tp_pool *pool)
 	state->initial = 1;
 }
 
-/* A hit is lock-free: the mark is read and written as the count (count.h). */
+/* Hits are lock-free: the mark is accessed as the count is (count.h). */
 static bool
 is_written(const tp_pool *pool, uint32_t frame)
 {
 	return __atomic_load_n(&pool->nodes[frame].mark, __ATOMIC_RELAXED) != 0;
 }
 
+/* Writes nothing where nothing changes, as raise_count. */
 static void
 set_written(const tp_pool *pool, uint32_t frame, bool written)
 {
@@ -79,7 +71,7 @@ halved(uint8_t usage)
 	return usage / 2;
 }
 
-/* How often a count is halved until it is 0. */
+/* How often a count must be halved to become 0. */
 static uint32_t
 halvings(uint32_t usage)
 {
@@ -115,6 +107,7 @@ band_of(const tp_pool *pool, uint32_t frame)
 	return 1 + halvings(usage);
 }
 
+/* As the hand would take them, but of those at 0 the written pages first. */
 static uint32_t
 jam_coldest(const tp_pool *pool, tp_cursor *cursor)
 {

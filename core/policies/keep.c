@@ -4,8 +4,8 @@
  *
  * Source: the KEEP pool of the PostgreSQL proposal "Multiple Buffer Pools".
  *
- * Where this differs from the proposal: nowhere.  What happens to a page that
- * finds no room concerns other pools, so it is up to the caller.
+ * The decisions do not differ.  Where a page goes that finds no room is up to
+ * the caller, since it concerns other pools.
  *
  * Costs: a page that nobody wants any more stays until it is forgotten.
  * Benefits: a hit costs nothing; no traffic in other tables can evict a page.
@@ -37,7 +37,7 @@ keep_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_list_push_head(pool, KEPT, frame);
 }
 
-/* Not proposed by victim: a caller shrinks or drops the pool. */
+/* Only when a caller shrinks or drops the pool, in coldest's order. */
 static void
 keep_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {

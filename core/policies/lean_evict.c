@@ -11,36 +11,20 @@
  * later comparisons by the same authors call LeanEvict, with 20 % of the
  * frames in it or more; the paper itself suggests about 10 %.
  *
- * Where this differs from the paper:
+ * Where the decisions differ:
  *	1. Frames are cooled when a victim is asked for, rather than when pages
  *	   come in or by threads that keep frames free; and at most 64 are drawn
  *	   for a victim, so that nobody waits for a whole stage to be filled.
  *	2. The paper cools no page while a page below it in its tree is in memory,
- *	   since swizzled pointers need that.  Pools know no trees.
- *	3. If no cooling page is usable a hot one is taken.
+ *	   since swizzled pointers need that.  A pool sees no trees.
+ *	3. If no cooling page is usable, a hot one is taken: the first usable one
+ *	   from a random member on.
  *	4. When c shrinks, the pages that began to cool last are warmed again.
+ *	5. A reference by VACUUM, or a correlated one, does not warm a page.
  *
- * DEFINITION.
- *	  Ring "hot"; list "cooling", head = the last that began to cool.
- *	  Fields: target = floor(cooling * c), at least 1; 0 if c is 0.
- *	  hit: a cooling page becomes hot; a hot page stays as it is.
- *	  victim: while |cooling| < target and there are hot pages, but 64 times
- *	    at most: draw a member (tp_random_member); if its page is hot and
- *	    usable it goes to the head of cooling.  Then the first usable page
- *	    from the tail of cooling; if there is none, one draw of
- *	    tp_random_below(c) and the first usable hot page from that index in
- *	    members, upwards, wrapping.
- *	  evict, forget: off its list.
- *	  admit: hot, whoever made the reference.
- *	  join, leave: target anew; while |cooling| > target, the head of cooling
- *	    becomes hot.
- *	  coldest: cooling from the tail to the head, then the hot pages in the
- *	    order of members.
- *	  upcoming: cooling from the tail.
- *
- * Costs: a hot page is as likely to be cooled as any other and is saved only
- * by being referenced in time; warming needs the pool's lock, as hits must
- * look which of the two it is.
+ * Costs: a hot page is as likely to be cooled as any other, and only a
+ * reference in time saves it; a hit must look whether the page is cooling, and
+ * warms it, so hits need the pool's lock.
  * Benefits: a hit on a hot page changes nothing.
  * Memory: nothing beside the node; no ghosts.
  */
@@ -97,6 +81,7 @@ lean_evict_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		warm(pool, frame);
 }
 
+/* Section III.B: random pages begin to cool, until the stage is full. */
 static void
 fill_cooling_stage(const tp_pool *pool, tp_usable usable, void *arg)
 {
@@ -113,6 +98,7 @@ fill_cooling_stage(const tp_pool *pool, tp_usable usable, void *arg)
 	}
 }
 
+/* The first usable hot page from a random member on. */
 static uint32_t
 any_hot(const tp_pool *pool, tp_usable usable, void *arg)
 {
@@ -150,7 +136,7 @@ lean_evict_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 static void
-lean_evict_forget(const tp_pool *pool, uint32_t frame)
+take(const tp_pool *pool, uint32_t frame)
 {
 	if (pool->nodes[frame].list == HOT)
 		tp_ring_remove(pool, frame);
@@ -162,10 +148,10 @@ static void
 lean_evict_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	(void) access;
-	lean_evict_forget(pool, frame);
+	take(pool, frame);
 }
 
-/* Hot, if enough others are cooling meanwhile. */
+/* A cooling page becomes hot if others have filled the stage meanwhile. */
 static void
 lean_evict_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 				   const tp_access *access)
@@ -178,6 +164,13 @@ lean_evict_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 		tp_ring_add(pool, HOT, frame);
 }
 
+static void
+lean_evict_forget(const tp_pool *pool, uint32_t frame)
+{
+	take(pool, frame);
+}
+
+/* Pages in excess of the new target become hot, the last to cool first. */
 static void
 set_target(const tp_pool *pool)
 {
@@ -234,7 +227,7 @@ lean_evict_coldest(const tp_pool *pool, tp_cursor *cursor)
 	return tp_coldest_bands(pool, cursor, 2, 0, band_of);
 }
 
-/* No hot page goes that has not been cooling. */
+/* A page goes only after it has been cooling. */
 static uint32_t
 lean_evict_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 {

@@ -5,104 +5,71 @@
  * Source: C. Zhong, X. Zhao, S. Jiang: LIRS2: An improved LIRS replacement
  * algorithm. SYSTOR 2021; and the authors' program replace_lirs2.cc.
  *
- * LIRS keeps a page whose last reuse distance is small.  LIRS2 asks the sum
- * of its last two to be small, which fluctuates less: stack S holds the last
+ * LIRS keeps a page whose last reuse distance is small.  LIRS2 asks that the
+ * sum of its last two be small, which fluctuates less: stack S holds the last
  * two references to every page, its bottom is the LIR page whose last
  * reference but one is the oldest, and a HIR page becomes LIR if, at a
- * reference, its last reference but one is still above the bottom.
+ * reference, its last reference but one is still in S.
  *
- * Where this differs from the paper:
- *	1. Stack S is not a list.  Each page has the stamps of its last two
- *	   references, a heap of the LIR pages knows the bottom, and being in S is
- *	   a comparison with it.  The same decisions; a list would have to hold
- *	   two entries for every page, non-resident ones too.
- *	2. Lhirs is 1 % of the frames but at least 2, as in LIRS; the authors'
- *	   program says at least 4.
- *	3. The program bounds S at 8c references, resident pages' included; here
- *	   the non-resident pages are bounded (`ghosts`), as in LIRS.  What goes
- *	   first is the page evicted longest ago.  On the traces and sizes named
- *	   in lirs.c, misses against an unbounded S with the default of 4: between
- *	   -0.4 % and +1.7 % (multi2, 114 frames), +0.08 % in the mean; with 2 up
- *	   to +9.3 %.
- *	4. The paper's second proposal, to switch between LIRS2 and LRU, is not
- *	   made here.
- *	5. The rest as deviations 2, 5, 6, 7 and 8 of lirs.c: repeated references,
- *	   filling the LIR set, lending its frames when all of Q is pinned, VACUUM,
- *	   shrinking.
- * Alias rcrd: that is what the multiple-buffer-pools proposal for PostgreSQL
- * calls an algorithm it derives from LIRS2.  It differs in kind.  It measures
- * one reuse distance, the last, by counting the entries above the page in one
- * recency list (O(n) a hit), and promotes a resident page if that is at most
- * the number of hot pages allowed, a non-resident one always; that number
- * starts at 75 % (small pools) to 99 % of the frames, grows by one with every
- * non-resident hit up to 99 %, and never falls; the list is bounded at 2c.
- * Here the name stands for LIRS2 proper.
+ * Why the structure differs from the paper's, and the decisions do not: each
+ * page has the stamps of its last two references.  The bottom of S is the
+ * least `before` of the LIR pages, which a heap finds; a reference is in S
+ * exactly when its stamp is greater; and pruning S needs no step, as in
+ * lirs.c.  A list would need two entries for every page, non-resident ones
+ * included.
  *
- * DEFINITION.  Lists, most recent at the head: LIR, the LIR pages by their
- * last reference; Q, the resident HIR pages by when they entered or were last
- * referenced there.  Ghosts, most recently evicted at the head: HIR, the
- * non-resident HIR pages.  A clock counts references.  Each page has two
- * stamps: last, of its last reference, and before, of the one before that; if
- * there was only one, before = last.  A ghost keeps both.  The bottom is the
- * lowest before of all LIR pages; above all stamps if there are none.  A page
- * is due if before > bottom and before < last.
- *	  c frames: Lhirs = floor(hir * c), at least 2, at most c; Llirs, shown
- * as a field, = c - Lhirs less the frames lent, of which there are at most
- * floor((c - Lhirs) / 2), at first none; at most floor(ghosts * c) ghosts.
- *	  settle: while |LIR| > Llirs, the LIR page with the lowest before goes to
- * Q's head, stamps unchanged; then, while the last of the ghosts' tail is not
- * above the bottom, that ghost is dropped.
- *	  hit: nothing if the page's last is the clock's value.  Else note whether
- * the page is due, raise the clock by 1, before = last, last = clock.  A LIR
- * page, and a page of Q that was due, goes to LIR's head; a page of Q that was
- * not, to Q's head.  If a page of Q went to LIR, one frame less is lent, if
- * any.  Settle.
- *	  victim: Q is searched (list.h: its tail, unless that is unusable), then
- * LIR.
- *	  evict: if it is on LIR, one frame more is lent, up to the most.  Take it
- * off its list.  If its last is above the bottom (as it is now) and ghosts >
- * 0, it leaves a ghost; if all slots are in use, the ghosts' tail is dropped
- * for it.  Settle.
- *	  admit: raise the clock by 1.  If the page has a ghost whose last is
- * above the bottom and the reference promotes: note whether the ghost is due;
- * before = the ghost's last, last = clock.  Else: not due, before = last =
- * clock.  Drop the ghost, if any.  If due: one frame less is lent, if any, and
- * the page goes to LIR's head.  Else, if |LIR| < Llirs: to LIR's head.  Else:
- * to Q's head.  Drop ghosts from the tail to their bound; settle.
- *	  forget: take it off its list; settle.
- *	  leave: drop ghosts from the tail to their bound; settle.  join: nothing
- * but the bounds.  Either keeps what is lent, up to the most.
- *	  coldest: Q from the tail, then LIR from the tail.
+ * Where the decisions differ:
+ *	1. Lhirs is at least 2 frames, as in LIRS; the program has at least 4.
+ *	2. The number of non-resident pages is bounded (`ghosts`), as in LIRS.  The
+ *	   program bounds S at 8c references, those to resident pages included.
+ *	   On the traces and sizes named in lir_set.h, misses against an unbounded
+ *	   S with the default of 4: between -0.4 % and +1.7 % (multi2, 114 frames),
+ *	   +0.08 % in the mean; with 2 up to +9.3 %.
+ *	3. The paper's second proposal, to switch between LIRS2 and LRU, is left
+ *	   out.
+ *	4. Deviations 1, 4, 5, 6 and 7 of lirs.c: a repeated reference changes
+ *	   nothing, the LIR set is filled whenever it is short, Llirs shrinks if
+ *	   all of Q is pinned, VACUUM does not promote, and the LIR set shrinks
+ *	   with c.
  *
- * Costs: as LIRS; a page must be read three times to become LIR.  The heap is
- * behind the stamps; who asks for the bottom pays for it, O(log c) for each
- * LIR page that was referenced since it was filed and is now at the top.
+ * Alias rcrd: the multiple-buffer-pools proposal for PostgreSQL gives this
+ * name to an algorithm that it derives from LIRS2, but which differs in kind.
+ * It measures the last reuse distance only, by counting the entries above the
+ * page in one recency list (O(n) a hit).  A resident page is promoted if this
+ * is at most the number of hot pages allowed, a non-resident page always.  The
+ * number allowed starts at 75 % (small pools) to 99 % of the frames, grows by
+ * one with every non-resident hit up to 99 %, and never falls.  The list is
+ * bounded at 2c.  Here the name stands for LIRS2 proper.
+ *
+ * Costs: as LIRS; a page must be read three times to become LIR.  The bottom
+ * is found when it is asked for, at O(log c) for each LIR page that was
+ * referenced since its key was current and has come to the heap's top.
  * Benefits: as LIRS, and better where reuse distances alternate, as when a
  * file is read forwards and backwards in turn.
  * Memory: 24 bytes a frame beside the node; four ghosts a frame by default.
- * Stamps have 48 bits, and a ghost has room for 40 of the distance between the
- * two: enough for 2^48 references, nine years at a million a second.
+ * Stamps have 48 bits, and a ghost has 40 for the distance between its two:
+ * enough for 2^48 references, nine years at a million a second.
  */
 #include "tidepool/parts/heap.h"
 #include "tidepool/parts/lir_set.h"
 
 #define STAMP_MAX ((UINT64_C(1) << 48) - 1)
-#define BEHIND_MAX UINT32_MAX
+#define LAG_MAX UINT32_MAX
 
 /* Stamps of the last two references to a page. */
 typedef struct history
 {
 	uint64_t	last;
-	uint64_t	before;			/* equal to last if there was only one */
+	uint64_t	before;			/* of the one before; last if none is known */
 } history;
 
 typedef struct lirs2_frame
 {
-	heap_link	link;			/* of the heap of LIR pages by before */
+	heap_link	link;			/* of the heap of LIR pages, by before - lag */
 	uint64_t	last:48;
-	uint64_t	behind_low:16;	/* before less what it is filed by */
+	uint64_t	lag_low:16;		/* by which its key in the heap is too low */
 	uint64_t	before:48;
-	uint64_t	behind_high:16;
+	uint64_t	lag_high:16;
 } lirs2_frame;
 
 static lirs2_frame *
@@ -130,16 +97,16 @@ set_history(const tp_pool *pool, uint32_t frame, history stamps)
 }
 
 static uint64_t
-behind(const lirs2_frame *page)
+lag_of(const lirs2_frame *page)
 {
-	return (uint64_t) page->behind_high << 16 | page->behind_low;
+	return (uint64_t) page->lag_high << 16 | page->lag_low;
 }
 
 static void
-set_behind(lirs2_frame *page, uint64_t distance)
+set_lag(lirs2_frame *page, uint64_t lag)
 {
-	page->behind_low = distance & 0xffff;
-	page->behind_high = distance >> 16 & 0xffff;
+	page->lag_low = lag & 0xffff;
+	page->lag_high = lag >> 16 & 0xffff;
 }
 
 /* ---- ghosts: last in 48 bits, last - before in 40 ---- */
@@ -171,29 +138,29 @@ read_ghost(const tp_ghost *ghost)
 
 /* ---- LIR pages and stack S ---- */
 
-/* What the page is filed by in the heap. */
+/* The page's key in the heap, which may be stale (heap.h). */
 static uint64_t
-filed(const tp_pool *pool, uint32_t frame)
+key_of(const tp_pool *pool, uint32_t frame)
 {
 	const lirs2_frame *page = frame_of(pool, frame);
 
-	return page->before - behind(page);
+	return page->before - lag_of(page);
 }
 
 static bool
 comes_first(const tp_pool *pool, uint32_t a, uint32_t b)
 {
-	return filed(pool, a) < filed(pool, b);
+	return key_of(pool, a) < key_of(pool, b);
 }
 
 static bool
-refile(const tp_pool *pool, uint32_t frame)
+update_key(const tp_pool *pool, uint32_t frame)
 {
 	lirs2_frame *page = frame_of(pool, frame);
 
-	if (behind(page) == 0)
+	if (lag_of(page) == 0)
 		return false;
-	set_behind(page, 0);
+	set_lag(page, 0);
 	return true;
 }
 
@@ -203,11 +170,11 @@ lir_count(const tp_pool *pool)
 	return tp_list_of(pool, LIR)->count;
 }
 
-/* The LIR page at the bottom of stack S.  There is one. */
+/* The LIR page at the bottom of stack S.  There are LIR pages. */
 static uint32_t
 bottom_of(const tp_pool *pool)
 {
-	return heap_least(pool, lir_count(pool), comes_first, refile);
+	return heap_least(pool, lir_count(pool), comes_first, update_key);
 }
 
 /* Is a reference with this stamp in stack S? */
@@ -218,14 +185,14 @@ in_stack(const tp_pool *pool, uint64_t stamp)
 		stamp > frame_of(pool, bottom_of(pool))->before;
 }
 
-/* If the page is referenced now, has it earned to be LIR? */
+/* Does the page become LIR if it is referenced now? */
 static bool
 is_due(const tp_pool *pool, history page)
 {
 	return page.before < page.last && in_stack(pool, page.before);
 }
 
-/* Take a page off its list, and off the heap. */
+/* Take a page off its list, and off the heap if it is there. */
 static void
 take(const tp_pool *pool, uint32_t frame)
 {
@@ -237,12 +204,15 @@ take(const tp_pool *pool, uint32_t frame)
 static void
 enter_lir(const tp_pool *pool, uint32_t frame)
 {
-	set_behind(frame_of(pool, frame), 0);
+	set_lag(frame_of(pool, frame), 0);
 	heap_push(pool, lir_count(pool), frame, comes_first);
 	tp_list_push_head(pool, LIR, frame);
 }
 
-/* LIR pages in excess of Llirs become resident HIR pages; S is pruned. */
+/*
+ * Demote LIR pages in excess of Llirs, then forget non-resident pages that
+ * have fallen out of S, as in lirs.c.
+ */
 static void
 demote_and_prune(const tp_pool *pool)
 {
@@ -261,9 +231,9 @@ demote_and_prune(const tp_pool *pool)
 }
 
 /*
- * A LIR page was referenced, and its before is higher by so much.  That can
- * change the bottom if the page was at the heap's top, and matters at once
- * only to ghosts.
+ * A LIR page was referenced, and its before has risen by so much.  The bottom
+ * of S changes only if the page was at the heap's top, and only ghosts need to
+ * be pruned for it at once.
  */
 static void
 hit_lir(const tp_pool *pool, uint32_t frame, uint64_t rise)
@@ -271,11 +241,11 @@ hit_lir(const tp_pool *pool, uint32_t frame, uint64_t rise)
 	lirs2_frame *page = frame_of(pool, frame);
 	bool		at_top = heap_at(pool, 0) == frame;
 
-	if (behind(page) + rise <= BEHIND_MAX)
-		set_behind(page, behind(page) + rise);
+	if (lag_of(page) + rise <= LAG_MAX)
+		set_lag(page, lag_of(page) + rise);
 	else
 	{
-		set_behind(page, 0);
+		set_lag(page, 0);
 		heap_raised(pool, lir_count(pool), frame, comes_first);
 	}
 	tp_list_move_head(pool, LIR, frame);
@@ -283,6 +253,7 @@ hit_lir(const tp_pool *pool, uint32_t frame, uint64_t rise)
 		demote_and_prune(pool);
 }
 
+/* A hit on a LIR page, or on a resident HIR page. */
 static void
 lirs2_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -308,6 +279,7 @@ lirs2_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		tp_list_move_head(pool, Q, frame);
 }
 
+/* A non-resident page has come in, or one that is not in S. */
 static void
 lirs2_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -357,6 +329,7 @@ lirs2_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	demote_and_prune(pool);
 }
 
+/* If its ghost has gone, the page is no longer in S. */
 static void
 lirs2_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 			  const tp_access *access)

@@ -6,11 +6,10 @@
  * J. Gecsei, D. R. Slutz, I. L. Traiger: Evaluation techniques for storage
  * hierarchies. IBM Systems Journal 9(2), 1970.
  *
- * Deviations: none.  The list is searched as list.h says, so the victim is the
- * tail unless that is unusable.
+ * Where the decisions differ: a search passes over unusable pages (search.h).
  *
- * Costs: every hit moves a node, so hits need the pool's lock; one scan
- * larger than the pool empties it.
+ * Costs: each hit moves a node, so hits need the pool's lock; one scan larger
+ * than the pool empties it.
  * Benefits: no parameter; the yardstick.
  * Memory: nothing beside the node; no ghosts.
  */

@@ -1,76 +1,47 @@
 /*
  * lru_k.c
- *	  LRU-K: the largest backward K-distance goes.
+ *	  LRU-K: the page with the largest backward K-distance goes.
  *
  * Source: E. J. O'Neil, P. E. O'Neil, G. Weikum: The LRU-K page replacement
  * algorithm for database disk buffering. SIGMOD 1993, Figure 2.1.
  *
- * Where this differs from Figure 2.1:
- *	1. Time is a count of references, which makes every order strict.  The
- *	   correlated reference period (`crp`) is therefore a number of
- *	   references, 0 by default: what one backend repeats at once the caller
- *	   marks, and it is dropped before it gets here.
- *	2. History is retained for a number of evicted pages (`history`), not for
- *	   a period of time; what goes first is the page evicted longest ago.
- *	3. The subsidiary policy, which the paper leaves open, is LRU: pages with
- *	   fewer than K known references go in the order of LAST.
- *	4. The paper looks at all pages for one that is eligible, that is, not
- *	   referenced within crp.  Here no more than 32 pages of finite distance
- *	   are looked at, and if nothing is eligible the first usable page goes,
- *	   where the paper has no victim.
- *	5. K is 1, 2 or 3: the paper finds little to gain beyond 2, and 3 is what
- *	   a ghost has room for.
- *	6. A page that VACUUM loads, or a correlated reference, is taken for one
- *	   never seen before.
+ * Why the structure differs from Figure 2.1, and the decisions do not: the
+ * figure looks at all pages for the least HIST(p,K).  Here pages with fewer
+ * than K known references, whose HIST(p,K) is 0 in the figure, are on the list
+ * infinite, and go first.  The others are in a heap by HIST(K), so its top is
+ * the figure's minimum.  No two HIST(K) are equal, except where a correlated
+ * period has moved them: then LAST decides, and the figure does not say.
  *
- * DEFINITION.  Lists: infinite, the pages with fewer than K known references,
- * most recent LAST at the head; finite, a ring of the others, but for those on
- * passed, which a search found unusable, most recently looked at at the head;
- * node->count is the number of known references, at most K.  Ghosts, most recently evicted
- * at the head: history.  A clock counts references.  A page has times HIST(1)
- * > ... > HIST(count) and LAST; a ghost has count, HIST(1) and, if count is
- * at least 2, HIST(2).  At most floor(history * c) ghosts.
- *	  hit: raise the clock by 1 to t.  If t - LAST <= crp: LAST = t, and a
- * page on infinite goes to its head.  Else: for i = K .. 2, HIST(i) =
- * HIST(i-1) + (LAST - HIST(1)), as far as HIST(i-1) is known; HIST(1) = LAST =
- * t; count goes up by 1, to K at most; on reaching K the page moves from
- * infinite to finite, before that it goes to the head of infinite.  A page on
- * passed stays where it is.
- *	  victim: t = clock + 1; a page is eligible if t - LAST > crp.  Infinite's
- * candidate is what a search of infinite finds (list.h); if it is eligible, it
- * is the choice.  Else: twice, as long as there are pages on passed that were
- * not looked at yet, the tail of passed goes to finite if it is usable, else
- * to the head of passed.  Then the pages of finite are looked at in the order
- * of (HIST(K), LAST), lowest first; what is unusable goes to the head of
- * passed.  Finite's candidate is the first that is eligible of the first 32
- * usable ones, or if none is the first.  The choice is the first that applies:
- * finite's if eligible; infinite's; finite's; the first usable page from the
- * tail of infinite; the first from the tail of passed.
- *	  evict: take it off its list; it leaves a ghost, unless K = 1 or history
- * = 0; if all slots are in use, the tail of history is dropped for it.
- *	  admit: raise the clock by 1 to t.  If the page has a ghost and the
- * reference promotes: HIST(i) = the ghost's HIST(i-1), count = the ghost's + 1,
- * at most K.  Else count = 1.  Drop the ghost, if any.  HIST(1) = LAST = t.  To
- * finite if count is K, else to the head of infinite.  Then drop ghosts from
- * the tail to their bound.
- *	  forget: take it off its list.  leave: ghosts to their bound.  join:
- * nothing but the bound.
- *	  coldest: infinite from the tail; then finite and passed, by the number
- * of binary digits of clock - HIST(K), more first, in the order of members.
- *	  upcoming: infinite from the tail; and the heap, cell by cell from the
- * top, without those referenced since they were filed.
+ * Where the decisions differ:
+ *	1. Time counts references, which makes every order strict.  So the
+ *	   correlated reference period (`crp`) is a number of references, 0 by
+ *	   default: what one backend repeats at once its caller marks as
+ *	   correlated, and it is dropped before it gets here.
+ *	2. History is retained for a number of evicted pages (`history`), not for
+ *	   a period of time.  That of the page evicted longest ago goes first.
+ *	3. The subsidiary policy, which the paper leaves open, is LRU: infinite is
+ *	   in the order of LAST.
+ *	4. The figure looks for an eligible page, one not referenced within crp,
+ *	   among all.  Here at most 32 usable pages of the heap are looked at, and
+ *	   if no page is eligible the first usable one goes, where the figure has
+ *	   no victim.
+ *	5. Unusable pages of the heap are set aside on the list passed (search.h).
+ *	6. K is 1, 2 or 3: the paper finds little to gain beyond 2, and 3 is what
+ *	   a ghost has room for.
+ *	7. A distance between HISTs counts as 2^32 - 1 at most, and LAST - HIST(1)
+ *	   as 65,535.
+ *	8. A page that VACUUM or a correlated reference loads counts as never seen.
  *
  * Costs: hits need the pool's lock; slow to notice that a page with a good
- * history has gone cold.  The heap is behind the history if K is 2 and crp 0:
- * then a victim costs O(log c) for each page that was referenced since it was
- * filed and is now at the top.  Otherwise there is no room to note how far
- * behind, and a hit moves the page down the heap, a step on average.
- * Benefits: tells pages that are read again and again from those of a scan,
- * which pass through infinite and cost O(1).
+ * history has gone cold.  With K = 2 and crp = 0, keys in the heap may be
+ * stale (heap.h), and a victim costs O(log c) for each page that was
+ * referenced since its key was current and has come to the top.  Otherwise a
+ * frame has no room for a stale key, and a hit moves the page down the heap, a
+ * step on average.
+ * Benefits: distinguishes pages that are read again and again from those of a
+ * scan, which pass through infinite at O(1).
  * Memory: 24 bytes a frame beside the node; one ghost a frame by default.
- * HIST(1) has 48 bits: nine years at a million references a second.  A
- * distance between HISTs is at most 2^32 - 1, and LAST - HIST(1) at most
- * 65,535; what is more counts as that.
+ * HIST(1) has 48 bits: nine years at a million references a second.
  */
 #include "tidepool/parts/heap.h"
 #include "tidepool/parts/reference_history.h"
@@ -78,8 +49,8 @@
 enum
 {
 	INFINITE = 1,				/* backward K-distance is infinite */
-	FINITE,						/* backward K-distance is known */
-	PASSED						/* likewise, and a search found it unusable;
+	FINITE,						/* backward K-distance is known; in the heap */
+	PASSED						/* the same, but found unusable by a search;
 								 * most recently looked at at the head */
 };
 
@@ -95,7 +66,7 @@ enum
 	PARAM_HISTORY
 };
 
-#define ELIGIBLE_LOOKS 32		/* pages of finite to look at for a victim */
+#define ELIGIBLE_LOOKS 32		/* at usable pages of the heap, for a victim */
 
 typedef struct lru_k_state
 {
@@ -107,7 +78,7 @@ typedef struct lru_k_state
 
 typedef struct lru_k_frame
 {
-	heap_link	link;			/* of the heap of finite pages by HIST(K) */
+	heap_link	link;			/* of the heap of finite pages, by key_of */
 	lru_k_history history;
 } lru_k_frame;
 
@@ -118,25 +89,25 @@ history_of(const tp_pool *pool, uint32_t frame)
 }
 
 /*
- * May pages be filed in the heap by a HIST(K) that was?  The gap that K = 2
- * has no use for says how far that is behind.  LAST decides only between equal
- * HIST(K), which without correlated references no two pages have.
+ * May keys in the heap be stale?  With K = 2, gap[1] has room for how far the
+ * key is below HIST(2).  LAST, which would be stale too, decides only between
+ * equal HIST(K), and with crp = 0 no two are equal.
  */
 static bool
-may_be_behind(const tp_pool *pool)
+may_be_stale(const tp_pool *pool)
 {
 	const lru_k_state *state = tp_state(pool, lru_k_state);
 
 	return state->k == 2 && state->crp == 0;
 }
 
-/* What the page is filed by in the heap. */
+/* The page's key in the heap. */
 static uint64_t
-filed(const tp_pool *pool, const lru_k_history *page)
+key_of(const tp_pool *pool, const lru_k_history *page)
 {
 	uint64_t	hist_k = history_time(page, tp_state(pool, lru_k_state)->k);
 
-	return may_be_behind(pool) ? hist_k - page->gap[1] : hist_k;
+	return may_be_stale(pool) ? hist_k - page->gap[1] : hist_k;
 }
 
 static bool
@@ -144,23 +115,23 @@ comes_first(const tp_pool *pool, uint32_t a, uint32_t b)
 {
 	const lru_k_history *x = history_of(pool, a);
 	const lru_k_history *y = history_of(pool, b);
-	uint64_t	filed_x = filed(pool, x);
-	uint64_t	filed_y = filed(pool, y);
+	uint64_t	key_x = key_of(pool, x);
+	uint64_t	key_y = key_of(pool, y);
 
-	return filed_x != filed_y ? filed_x < filed_y :
+	return key_x != key_y ? key_x < key_y :
 		history_last(x) < history_last(y);
 }
 
 static bool
-is_behind(const tp_pool *pool, uint32_t frame)
+is_stale(const tp_pool *pool, uint32_t frame)
 {
-	return may_be_behind(pool) && history_of(pool, frame)->gap[1] != 0;
+	return may_be_stale(pool) && history_of(pool, frame)->gap[1] != 0;
 }
 
 static bool
-refile(const tp_pool *pool, uint32_t frame)
+update_key(const tp_pool *pool, uint32_t frame)
 {
-	if (!is_behind(pool, frame))
+	if (!is_stale(pool, frame))
 		return false;
 	history_of(pool, frame)->gap[1] = 0;
 	return true;
@@ -172,7 +143,7 @@ finite_count(const tp_pool *pool)
 	return tp_list_of(pool, FINITE)->count;
 }
 
-/* A page that is on no list goes where its count says. */
+/* Put a page that is on no list where its count belongs. */
 static void
 enter(const tp_pool *pool, uint32_t frame)
 {
@@ -180,7 +151,7 @@ enter(const tp_pool *pool, uint32_t frame)
 		tp_list_push_head(pool, INFINITE, frame);
 	else
 	{
-		(void) refile(pool, frame);
+		(void) update_key(pool, frame);
 		heap_push(pool, finite_count(pool), frame, comes_first);
 		tp_ring_add(pool, FINITE, frame);
 	}
@@ -207,21 +178,22 @@ lru_k_init(const tp_pool *pool)
 	state->crp = (uint32_t) pool->header->params[PARAM_CRP];
 }
 
-/* A page of the heap was referenced, and its HIST(K) is higher by so much. */
+/* A page of the heap was referenced, and its HIST(K) has risen by so much. */
 static void
 raise(const tp_pool *pool, uint32_t frame, uint64_t rise)
 {
 	lru_k_history *page = history_of(pool, frame);
 
-	if (may_be_behind(pool) && page->gap[1] + rise <= UINT32_MAX)
+	if (may_be_stale(pool) && page->gap[1] + rise <= UINT32_MAX)
 		page->gap[1] += (uint32_t) rise;
 	else
 	{
-		(void) refile(pool, frame);
+		(void) update_key(pool, frame);
 		heap_raised(pool, finite_count(pool), frame, comes_first);
 	}
 }
 
+/* "p is already in the buffer". */
 static void
 lru_k_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -233,10 +205,10 @@ lru_k_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 
 	(void) access;
 	if (t - history_last(page) <= state->crp)
-		history_repeat(page, t);
+		history_repeat(page, t);	/* "a correlated reference" */
 	else
 	{
-		history_add(page, t, state->k);
+		history_add(page, t, state->k); /* "a new, uncorrelated reference" */
 		if (node->count < state->k)
 			node->count++;
 	}
@@ -249,6 +221,7 @@ lru_k_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	}
 }
 
+/* Not referenced within the correlated reference period. */
 static bool
 is_eligible(const tp_pool *pool, uint32_t frame)
 {
@@ -258,7 +231,7 @@ is_eligible(const tp_pool *pool, uint32_t frame)
 		state->crp;
 }
 
-/* Pages that were found unusable are looked at again. */
+/* Look again at pages that were found unusable; usable ones go back. */
 static void
 look_again(const tp_pool *pool, tp_usable usable, void *arg)
 {
@@ -273,7 +246,10 @@ look_again(const tp_pool *pool, tp_usable usable, void *arg)
 	}
 }
 
-/* Finite's candidate: TP_NONE, or a usable page, eligible if one was found. */
+/*
+ * The first eligible page of the heap, if one is among the first
+ * ELIGIBLE_LOOKS usable ones; else the first usable one, or TP_NONE.
+ */
 static uint32_t
 finite_victim(const tp_pool *pool, tp_usable usable, void *arg)
 {
@@ -285,7 +261,7 @@ finite_victim(const tp_pool *pool, tp_usable usable, void *arg)
 	while (finite_count(pool) > 0 && n < ELIGIBLE_LOOKS)
 	{
 		uint32_t	frame = heap_least(pool, finite_count(pool), comes_first,
-									   refile);
+									   update_key);
 
 		if (usable != NULL && !usable(arg, frame))
 		{
@@ -308,6 +284,10 @@ finite_victim(const tp_pool *pool, tp_usable usable, void *arg)
 	return choice;
 }
 
+/*
+ * "Select replacement victim": an eligible page, of infinite before the heap.
+ * If there is none, a usable page, of the lists in the same order.
+ */
 static uint32_t
 lru_k_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			 void *arg, const tp_access *access)
@@ -329,6 +309,7 @@ lru_k_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 		tp_list_usable_tail(pool, PASSED, usable, arg);
 }
 
+/* "Now fetch the referenced page"; its history control block may exist. */
 static void
 lru_k_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -344,7 +325,7 @@ lru_k_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		history_add(page, t, state->k);
 	}
 	else
-		history_begin(page, t);
+		history_begin(page, t); /* "HIST(p) does not exist" */
 	if (ghost != TP_NONE)
 		tp_ghost_remove(pool, ghost);
 	pool->nodes[frame].count = known < state->k ? (uint8_t) (known + 1) : known;
@@ -428,6 +409,10 @@ walk_infinite(const tp_pool *pool, tp_cursor *cursor)
 	return tp_coldest_lists(pool, cursor, order, 1);
 }
 
+/*
+ * Stage 0: infinite from the tail.  Then the others by the number of binary
+ * digits of their backward K-distance, largest first, in the order of members.
+ */
 static uint32_t
 lru_k_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
@@ -441,6 +426,7 @@ lru_k_coldest(const tp_pool *pool, tp_cursor *cursor)
 	return tp_coldest_bands(pool, cursor, DIGITS_MAX + 2, 0, band_of);
 }
 
+/* Infinite from the tail; then the heap's cells whose keys are current. */
 static uint32_t
 lru_k_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 {
@@ -455,7 +441,7 @@ lru_k_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 	}
 	do
 		frame = heap_walk(pool, finite_count(pool), cursor);
-	while (frame != TP_NONE && is_behind(pool, frame));
+	while (frame != TP_NONE && is_stale(pool, frame));
 	cursor->taken += frame != TP_NONE;
 	return frame;
 }

@@ -4,59 +4,35 @@
  *
  * Source: Y. Zhou, J. F. Philbin, K. Li: The multi-queue replacement
  * algorithm for second level buffer caches. USENIX Annual Technical
- * Conference 2001.
+ * Conference 2001.  The defaults of queues and qout are the paper's.
  *
- * Where this differs from the paper:
- *	1. Frequencies stop at 2^(queues - 1), from where on a page's queue is the
- *	   highest whatever its frequency: no decision changes, and a byte will
- *	   do.
- *	2. The paper notes for each block when it expires.  Here it is the time at
- *	   which the block entered its queue, and it expires when that is more
- *	   than lifetime ago: the same as long as lifetime is constant, and when
- *	   lifetime follows c, queues stay ordered by expiry.
- *	3. lifetime is a number or c.  The paper's best is the peak temporal
+ * Why the structure differs from the paper's, and the decisions do not:
+ *	- The paper inserts at the tail of a queue and evicts at its head; lists
+ *	  here are the other way round.
+ *	- A frequency stops at 2^(queues - 1): from there on QueueNum gives the
+ *	  highest queue whatever the frequency, so a byte suffices.
+ *	- The paper stores when a block expires.  Here a frame has the time at
+ *	  which it entered its queue, and expires when that is more than lifetime
+ *	  ago: the same while lifetime is constant.
+ *	- Adjust need not look at a queue while its head (here the tail) cannot
+ *	  have expired (`oldest`).
+ *
+ * Where the decisions differ:
+ *	1. lifetime is a number, or c.  The paper's best is the peak temporal
  *	   distance, the one above c that most references have; to estimate it
  *	   takes another time stamp per frame and per ghost, and a histogram.
- *	4. A queue's tail is not looked at while it is certain that it has not
- *	   expired (`oldest`).  Changes no state.
- *	5. If a search of the lowest queue finds no usable page, the next queue up
- *	   is searched.
- *	6. A page loaded by VACUUM or by a correlated reference begins at
- *	   frequency 1 even when it is remembered, and is not a reference that
- *	   time counts.
- *	7. When c changes so do lifetime (if it follows c) and Qout's bound; when
- *	   c shrinks Qout is trimmed at once.
- * The defaults of queues and qout are the paper's.
+ *	2. If the lowest queue has no usable page, the next one up is searched.
+ *	3. A page that VACUUM or a correlated reference loads starts at frequency
+ *	   1, even if it is in Qout, and time does not advance.
+ *	4. When c changes so do lifetime, if it follows c, and Qout's bound.  Ages
+ *	   are compared with the new lifetime, so queues stay ordered by expiry.
+ *	   When c shrinks, Qout is trimmed at once.
  *
- * Definition (c frames; L = lifetime, or c if that is 0; the paper inserts at
- * the tail and evicts at the head, here it is the other way round):
- *	Qk		resident pages, most recently inserted at the head; k below queues.
- *	Qout	ghosts, newest at the head, each with a frequency; at most
- *			floor(qout * c).
- *	count	the page's frequency f, 1 .. 2^(queues - 1).
- *	time	promoting references so far.
- *	Each frame also notes `entered`, the time at which it was put on its queue.
- *	hit		1. f + 1, unless it is 2^(queues - 1); 2. to the head of
- *			Q(floor(log2 f)), entered = time; 3. adjust.
- *	adjust	1. time + 1; 2. for k = 1, 2, .. queues - 1: if Qk's tail is there
- *			and time - entered > L, it goes to the head of Q(k - 1), entered =
- *			time.  (One frame per queue.)
- *	victim	Q0, Q1, .. are searched in turn (list.h: from their tails).
- *	evict	if floor(qout * c) > 0: drop Qout's tail while |Qout| >=
- *			floor(qout * c); then a ghost with f to Qout's head.
- *	admit	promoting: 1. f = the frequency in the page's ghost, 0 if it has
- *			none; 2. drop that ghost; 3. as hit.  Not promoting: drop the
- *			ghost; f = 1; to Q0's head, entered = time; no adjust.
- *	forget	off its queue.
- *	join	L follows c.
- *	leave	likewise; then drop Qout's tail while |Qout| > floor(qout * c).
- *	coldest	Q0, Q1, .. each from tail to head.
- *
- * Costs: every hit moves a node, so hits need the pool's lock; a page that
- * was popular takes queues - 1 lifetimes to sink; many ghosts.
- * Benefits: tells often used pages from seldom used ones even when all of
- * them return only after long times, as below another cache.
- * Memory: 8 bytes a frame beside the node; qout (4) ghosts per frame.
+ * Costs: each hit moves a node, so hits need the pool's lock; a page that was
+ * popular takes queues - 1 lifetimes to sink; many ghosts.
+ * Benefits: distinguishes pages used often from pages used seldom, even if all
+ * of them return after long times, as below another cache.
+ * Memory: 8 bytes a frame beside the node; qout (4) ghosts a frame.
  */
 #include "tidepool/pool.h"
 
@@ -86,9 +62,9 @@ enum
 typedef struct mq_state
 {
 	uint64_t	time;			/* promoting references so far */
-	uint64_t	lifetime;		/* longest stay in a queue above Q0 */
-	uint64_t	oldest[MAX_QUEUES]; /* [k]: no frame entered Qk before this;
-									 * not kept for Q0 */
+	uint64_t	lifetime;		/* after which a frame's stay has expired */
+	uint64_t	oldest[MAX_QUEUES]; /* [k]: no frame entered Qk earlier; not
+									 * kept for Q0 */
 	uint32_t	queues;			/* number of queues in use */
 } mq_state;
 
@@ -111,7 +87,7 @@ max_frequency(const tp_pool *pool)
 	return (uint8_t) (1u << (tp_state(pool, mq_state)->queues - 1));
 }
 
-/* QueueNum of the paper, as a list. */
+/* "QueueNum", as the number of a list. */
 static unsigned
 queue_of(uint8_t frequency)
 {
@@ -143,8 +119,8 @@ mq_init(const tp_pool *pool)
 }
 
 /*
- * If the tail of a queue above Q0 has expired, it sinks.  Returns when the
- * tail that is there then entered: none of the queue did so before.
+ * Move the tail of a queue above Q0 one queue down if it has expired.  Returns
+ * when the queue's tail entered, before which none of the queue did.
  */
 static uint64_t
 sink_tail(const tp_pool *pool, unsigned list)
@@ -159,7 +135,7 @@ sink_tail(const tp_pool *pool, unsigned list)
 		*entered(pool, frame) = state->time;
 		frame = tail_of(pool, list);
 
-		/* the one after it will be looked at when this one has gone */
+		/* Adjust looks at the page before it when this one has gone */
 		if (frame != TP_NONE && pool->nodes[frame].prev != TP_NONE)
 		{
 			__builtin_prefetch(&pool->nodes[pool->nodes[frame].prev]);
@@ -169,14 +145,14 @@ sink_tail(const tp_pool *pool, unsigned list)
 	return frame == TP_NONE ? state->time : *entered(pool, frame);
 }
 
-/* Adjust of the paper. */
+/* "Adjust": expired tails move one queue down, one of each queue. */
 static void
 adjust(const tp_pool *pool)
 {
 	mq_state   *state = tp_state(pool, mq_state);
-	unsigned	expired = 0;	/* bit k: Qk's tail may have */
+	unsigned	expired = 0;	/* bit k: Qk's tail may have expired */
 
-	/* one branch for all queues, since which expires cannot be predicted */
+	/* one branch for all queues: which one expires cannot be predicted */
 	state->time++;
 	for (unsigned k = 1; k < MAX_QUEUES; k++)
 		expired |= (unsigned) (state->time - state->oldest[k] >
@@ -196,6 +172,7 @@ raised(const tp_pool *pool, uint8_t frequency)
 	return frequency < max_frequency(pool) ? frequency + 1 : frequency;
 }
 
+/* The procedure for a reference to block b, if b is in the cache. */
 static void
 mq_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -208,7 +185,7 @@ mq_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	adjust(pool);
 }
 
-/* EvictBlock of the paper, first half. */
+/* "EvictBlock": the first non-empty queue gives the victim. */
 static uint32_t
 mq_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		  const tp_access *access)
@@ -219,6 +196,7 @@ mq_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 						   usable, arg);
 }
 
+/* The same, if b had to be loaded: it may be in Qout. */
 static void
 mq_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -239,7 +217,7 @@ mq_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		adjust(pool);
 }
 
-/* EvictBlock of the paper, second half. */
+/* "EvictBlock": the victim goes to Qout. */
 static void
 mq_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -250,13 +228,16 @@ mq_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_list_remove(pool, frame);
 	if (bound > 0)
 	{
-		/* a bound never exceeds the slots, so one is free now */
+		/* the slots are no fewer than the bound, so one is free now */
 		tp_trim_ghosts(pool, bound - 1);
 		pool->ghosts[tp_ghost_push(pool, QOUT, frame)].small[0] = node->count;
 	}
 }
 
-/* It entered no later than the page before it, and no earlier than the next. */
+/*
+ * The page counts as having entered its queue between its neighbours, since
+ * the queue is ordered by that.
+ */
 static void
 mq_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 		   const tp_access *access)

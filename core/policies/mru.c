@@ -6,26 +6,11 @@
  * strategies for relational database systems. VLDB 1985 (the best choice for
  * a scan that is repeated over more pages than there are frames).
  *
- * Deviations: none but that pages found unusable are set aside, so that not
- * every search meets them.
+ * Where the decisions differ: pages that a search found unusable are set aside
+ * on the list passed, and two of them are looked at before recent (search.h).
+ * Such a page goes back to recent when it is hit.
  *
- * Definition:
- *	recent	resident pages, most recently referenced at the head; but
- *	passed	pages that a search found unusable, most recently looked at at the
- *			head.
- *	hit		to recent's head.
- *	victim	1. twice, as long as there are pages on passed that were not looked
- *			at yet: its tail, if it is usable; else the tail goes to the head.
- *			2. recent's head, if it is usable; else the head goes to passed's
- *			head, and so on.  3. The first usable frame from passed's tail.
- *	admit	to recent's head, whatever the access was.
- *	evict, forget	off the list.
- *	restore	to its place.
- *	join, leave	nothing.
- *	coldest	passed from tail to head, then recent from head to tail: eviction
- *			begins with the most recent.
- *
- * Costs: every hit moves a node, so hits need the pool's lock; pages that are
+ * Costs: each hit moves a node, so hits need the pool's lock; pages that are
  * no longer wanted are never evicted while any other is referenced.
  * Benefits: no parameter; optimal on loops.
  * Memory: nothing beside the node; no ghosts.
@@ -35,7 +20,7 @@
 enum
 {
 	RECENT = 1,					/* resident pages, most recent at the head */
-	PASSED						/* those that a search found unusable, most
+	PASSED						/* pages that a search found unusable, most
 								 * recently looked at at the head */
 };
 

@@ -6,48 +6,20 @@
  * the cooling is LeanStore's (Leis, Haubenschild, Kemper, Neumann, ICDE 2018)
  * without its list of cooling pages.
  *
- * Where this differs from the proposal:
- *	1. The flag is kept the other way round, as "hot": it is then a usage
- *	   count of one bit, and the sweep is the clocks' (usage_ring.h).
- *	2. A page that VACUUM brings in is hot as any other; in the proposal cool.
+ * Why the structure differs from the proposal's, and the decisions do not: the
+ * proposal's flag means cool; here a count of 1 is hot and 0 cool, so that
+ * the sweep is the clocks' (usage_ring.h).  The proposal's partitions each
+ * have a lock; here there is the pool's.  The partitions still keep backends
+ * on different frames, and a backend's next victim near its last one.
+ *
+ * Where the decisions differ:
+ *	1. A page that VACUUM brings in is hot as any other; in the proposal cool.
  *	   No policy of this project lets VACUUM decide where a page enters.
- *	3. Each of the proposal's partitions has a lock; here there is the pool's.
- *	   What the partitions still do is to keep backends on different frames,
- *	   and a backend's next victim near its last one.
- *	4. In the proposal a backend keeps to its partition as long as that has a
+ *	2. In the proposal a backend keeps to its partition as long as that has a
  *	   usable page.  One busy backend then works with a sixteenth of the pool,
  *	   and misses about as often as FIFO.  Here it goes on to the next
  *	   partition when the hand has come around, so that it sweeps the pool.
- *	5. The pool may be resized; the partitions follow.
- *
- * Definition.  All resident frames are on the ring "ring"; node->count is 1 for
- * a hot page, 0 for a cool one.  A page comes in hot; a hit that promotes
- * makes it hot; evict and forget set 0 and move no hand.
- *
- * There are P partitions: the parameter, or, if it is 0, as many as the size
- * of the pool asks for: 1 below 256 frames, 2 below 1,024, 4 below 4,096, 8
- * below 16,384, 16 from there on; in either case at most c, and 1 if c is 0.
- * Partition i is the members from i * q + min(i, r) up to where the next one
- * begins, with q = floor(c / P), r = c mod P.  Each has a hand, an index in
- * members.  join and leave compute P anew, put to its partition's begin each
- * hand that lies outside its partition, and set the hands of partitions that
- * are no more to 0.
- *
- * The backends b with the same b mod P share a place, which is a partition: at
- * first, and again when join or leave have left fewer partitions than that,
- * partition b mod P.  Places from P on are put back, too.
- *
- * victim: the sweep of usage_ring.h over the partition of the backend's place,
- * which cools a hot page and takes a cool one; if it has no usable frame, over
- * the next partition (after the last, the first), until all P had their turn.
- * The place is then the partition that gave the victim or, if the hand is at
- * that one's begin, the partition after it.
- *
- * coldest: the cool pages of partition 0 from its hand on, those of partition
- * 1, ...; then the hot ones likewise.
- *
- * upcoming: of each partition, the cool ones of so many pages from its hand on
- * as are expected to be evicted: any may have to give them all.
+ *	3. The pool may be resized; the partitions follow.
  *
  * Costs: one bit of history, so that one partition chooses as
  * clock:max_usage=1 does; pages of a partition compete with each other only,
@@ -74,12 +46,13 @@ enum
 typedef struct osic_state
 {
 	uint32_t	partitions;		/* P, 1 .. MAX_PARTITIONS */
-	uint32_t	per_partition;	/* q: frames of a partition ... */
-	uint32_t	larger;			/* r: ... and one more in the first r */
+	uint32_t	per_partition;	/* frames of a partition ... */
+	uint32_t	larger;			/* ... and one more in so many, the first */
 	uint32_t	hands[MAX_PARTITIONS];	/* index in members of the next frame
 										 * to look at; 0 beyond P */
 	uint32_t	places[MAX_PARTITIONS]; /* [backend % P]: the partition where
-										 * it looks next; i beyond P */
+										 * these backends look next; [i] is i
+										 * beyond P */
 } osic_state;
 
 /* Index in members of a partition's first frame. */
@@ -103,7 +76,11 @@ partitions_wanted(const tp_pool *pool)
 	return wanted > 0 ? wanted : 1;
 }
 
-/* The pool's size has changed: cut it anew. */
+/*
+ * The pool's size has changed: cut the ring again.  A hand stays if it is
+ * inside its partition, and goes to its begin if not; a place stays as long as
+ * there is such a partition.
+ */
 static void
 cut(const tp_pool *pool)
 {
@@ -155,6 +132,7 @@ cooled(uint8_t usage)
 	return COOL;
 }
 
+/* Sweep the partition of the backend's place, then the others in turn. */
 static uint32_t
 osic_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 			const tp_access *access)
@@ -175,6 +153,7 @@ osic_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 
 		if (frame != TP_NONE)
 		{
+			/* on to the next partition when the hand has come around */
 			*place = state->hands[partition] == begin ? next : partition;
 			return frame;
 		}
@@ -191,8 +170,11 @@ osic_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_ring_add(pool, RING, frame);
 }
 
-/* stage: a partition while it is below P, for its cool pages; P more for the
- * hot ones.  position: frames of it that have been looked at. */
+/*
+ * The cool pages, partition by partition, each from its hand on; then the hot
+ * pages in the same way.  Stages 0 to P - 1 are the partitions for cool pages,
+ * P to 2P - 1 for hot ones.  position: frames of the partition looked at.
+ */
 static uint32_t
 osic_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
@@ -221,7 +203,11 @@ osic_coldest(const tp_pool *pool, tp_cursor *cursor)
 	return TP_NONE;
 }
 
-/* stage: a partition.  position: frames of it that have been looked at. */
+/*
+ * Of each partition the cool pages among the next `share` frames, because any
+ * partition may have to give all victims.  stage: a partition.  position:
+ * frames of it looked at.
+ */
 static uint32_t
 osic_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 {
@@ -280,7 +266,7 @@ static const tp_param osic_params[] = {
 	{0}
 };
 
-/* the other hands show in the order of coldest */
+/* the other hands show in coldest's order */
 static const tp_field osic_fields[] = {
 	{"partitions", TP_FIELD_U32, offsetof(osic_state, partitions)},
 	{"hand", TP_FIELD_U32, offsetof(osic_state, hands)},

@@ -5,32 +5,19 @@
  * Source: L. A. Belady: A study of replacement algorithms for a
  * virtual-storage computer. IBM Systems Journal 5(2), 1966 (there RAND).
  *
- * Where this differs from Belady:
- *	1. A draw that falls on a free or unusable frame is repeated at most 15
- *	   times; then the next such frame from a last random place is taken, not
- *	   quite uniformly any more.  So a pool that is nearly all pinned is still
- *	   searched in bounded time, and a usable frame is always found.
+ * Where the decisions differ:
+ *	1. A draw that falls on a free or unusable frame is repeated, up to 16
+ *	   draws in all.  Then the first usable page from one more random member on
+ *	   is taken, which is not quite uniform.  So a pool that is nearly all
+ *	   pinned is searched in bounded time, and a usable page is always found.
  *
- * Definition:
- *	frames	resident pages, a ring: in the order of members.
- *	hit		nothing.
- *	victim	up to 16 draws of tp_random_member, until one is resident and
- *			usable: that one.  Otherwise one tp_random_below(c), and from
- *			that index of members upward, wrapping, the first resident and
- *			usable frame.
- *	admit	onto the ring, whatever the access was.
- *	evict, forget	off the ring.
- *	join, leave	nothing.
- *	coldest	in the order of members from index 0: no page is colder.
- *	upcoming	tp_upcoming_sweep (list.h): all are alike.
- *
- * Costs: knows nothing of the workload; results differ from seed to seed.
+ * Costs: ignores the workload; results differ from seed to seed.
  * Benefits: a hit costs nothing at all; no pattern is its worst case.
  * Memory: nothing beside the node; no ghosts.
  */
 #include "tidepool/parts/sample.h"
 
-#define DRAWS 16				/* before the members are searched in order */
+#define DRAWS 16				/* before members are searched in order */
 
 enum
 {
@@ -104,6 +91,7 @@ only_band(const tp_pool *pool, uint32_t frame)
 	return 0;
 }
 
+/* No page is colder than another. */
 static uint32_t
 random_coldest(const tp_pool *pool, tp_cursor *cursor)
 {

@@ -6,18 +6,12 @@
  * Pools", which takes the place of the private rings of buffers that bulk
  * reads, bulk writes and VACUUM use.
  *
- * Where this differs from the proposal:
- *	1. The proposal's usage count goes up to PostgreSQL's 5 and the sweep
- *	   clears it.  What is cleared at once matters only as "zero or not", so
- *	   the count here ends at 1.  The victims are the same; they are also
- *	   those of clock:max_usage=1.
- *	2. What holds for clock.c: the eviction precedes the admission, and
- *	   unusable frames are passed with their count unchanged.
+ * Why the structure differs from the proposal's, and the decisions do not: the
+ * proposal's usage count goes up to PostgreSQL's 5, and the sweep clears it.
+ * A count that is cleared at once matters only as zero or not, so here it
+ * stops at 1.  The victims are those of clock:max_usage=1.
  *
- * Definition: usage_ring.h with max_usage and initial 1.  The sweep is over
- * all members and sets a count to 0.  leave: a hand beyond the last member
- * goes to 0.  coldest: pages at 0, then pages at 1, each in the order of
- * members from the hand on.
+ * Where the decisions differ: in points 3 and 4 of clock.c.
  *
  * Costs: a page referenced many times in one round of the hand goes as soon as
  * one referenced once.

@@ -6,37 +6,17 @@
  * simpler than LRU: an efficient turn-key eviction algorithm for web caches.
  * NSDI 2024, Algorithm 1.
  *
- * Where this differs from Algorithm 1:
- *	1. The hand rests on the page that victim proposes and moves past it when
- *	   the page is evicted, since a proposal may not be carried out.
- *	2. Unusable frames are passed with their bit unchanged.
- *	3. A reference that does not promote (VACUUM's, or a repeated one) does not
- *	   set the bit.
+ * Why the structure differs from Algorithm 1, and the decisions do not: a
+ * proposal may not be carried out, so victim leaves the hand on the page that
+ * it proposes, and evict moves it past that page.  If the page is evicted the
+ * hand is where Algorithm 1 puts it; if not, the next search starts at that
+ * page again, and passes it if it was referenced meanwhile.
  *
- * Definition.  Resident frames are on the list "queue" in the order in which
- * their pages came in, newest at the head.  node->count is the visited bit.
- * The hand is at a frame of the queue, whose node->mark is 1 (0 on all
- * others), or nowhere, as at first; nowhere means that a search begins at the
- * tail.
- *
- * hit: the bit is set.
- *
- * victim: Begin at the hand.  If the frame is usable and its bit is 0, it is
- * the victim: it stays where it is, and the hand is put there.  If it is
- * usable and its bit is 1, the bit is cleared.  On to the next frame towards
- * the head, and from the head to the tail.  After 2n looks, n being the length
- * of the queue: if no frame is usable, TP_NONE, and the hand is where it was;
- * else, which only hits that race with the search make possible, the hand is
- * put to the first usable frame from the tail, the victim.
- *
- * evict, forget: a hand at the frame goes to the next one towards the head,
- * from the head to nowhere.  node->count is 0 then.
- *
- * admit: to the head of the queue with bit 0.  The hand stays.
- *
- * coldest: pages without the bit, then those with it, each in the order of
- * the search: from the hand to the head, then from the tail to the hand.
- * upcoming: those without it.
+ * Where the decisions differ:
+ *	1. Unusable frames are passed with their bit unchanged.
+ *	2. A reference by VACUUM, or a correlated one, does not set the bit.
+ *	3. If hits race with a search, it ends after two rounds, with the first
+ *	   usable frame from the tail.
  *
  * Costs: a search may take two rounds; old pages that are referenced now and
  * then keep their place at the tail, so that a scan is sifted only where the
@@ -49,12 +29,13 @@
 
 enum
 {
-	QUEUE = 1					/* resident pages, newest at the head */
+	QUEUE = 1					/* resident pages, newest at the head; count:
+								 * the visited bit */
 };
 
 typedef struct sieve_state
 {
-	uint32_t	hand;			/* a frame on QUEUE, or TP_NONE */
+	uint32_t	hand;			/* a frame on QUEUE; TP_NONE: at the tail */
 } sieve_state;
 
 static void
@@ -63,7 +44,7 @@ sieve_init(const tp_pool *pool)
 	tp_state(pool, sieve_state)->hand = TP_NONE;
 }
 
-/* The mark shows the hand to whoever reads the lists; the policy does not. */
+/* The mark only shows the hand to tp_describe's readers. */
 static void
 put_hand(const tp_pool *pool, uint32_t frame)
 {
@@ -94,6 +75,7 @@ search_next(const tp_pool *pool, uint32_t frame)
 	return newer != TP_NONE ? newer : tp_list_of(pool, QUEUE)->tail;
 }
 
+/* "Cache hit". */
 static void
 sieve_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -101,6 +83,7 @@ sieve_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	raise_count(pool, frame, 1);
 }
 
+/* "Cache full": from the hand on, while o is visited. */
 static uint32_t
 sieve_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			 void *arg, const tp_access *access)
@@ -125,6 +108,7 @@ sieve_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 	return frame;
 }
 
+/* "Insertion". */
 static void
 sieve_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -133,22 +117,30 @@ sieve_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_list_push_head(pool, QUEUE, frame);
 }
 
+/* A hand at this page moves on; past the head, to nowhere. */
 static void
-sieve_forget(const tp_pool *pool, uint32_t frame)
+take(const tp_pool *pool, uint32_t frame)
 {
 	if (tp_state(pool, sieve_state)->hand == frame)
 		put_hand(pool, pool->nodes[frame].prev);
 	tp_list_remove(pool, frame);
 }
 
+/* "Eviction". */
 static void
 sieve_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	(void) access;
-	sieve_forget(pool, frame);
+	take(pool, frame);
 }
 
-/* Does the walk's next page still stand where it stood? */
+static void
+sieve_forget(const tp_pool *pool, uint32_t frame)
+{
+	take(pool, frame);
+}
+
+/* Is the walk's next page still in its place in the queue? */
 static bool
 in_place(const tp_pool *pool, const tp_cursor *cursor)
 {
@@ -157,8 +149,8 @@ in_place(const tp_pool *pool, const tp_cursor *cursor)
 }
 
 /*
- * The pages with this bit in the order of the search, which begins anew if the
- * queue has changed where the walk was.
+ * The pages with this bit in the order of a search.  If the queue has changed
+ * where the walk was, the walk starts again.
  */
 static uint32_t
 walk(const tp_pool *pool, tp_cursor *cursor, uint8_t bit)
@@ -186,7 +178,7 @@ walk(const tp_pool *pool, tp_cursor *cursor, uint8_t bit)
 	return TP_NONE;
 }
 
-/* stage: the bit of the pages that are yielded. */
+/* Pages without the bit, then those with it.  stage: the bit. */
 static uint32_t
 sieve_coldest(const tp_pool *pool, tp_cursor *cursor)
 {

@@ -112,6 +112,27 @@ find(const fixture *f, tp_page page)
 	return TP_NONE;
 }
 
+static uint32_t
+find_claimed(const fixture *f, tp_page page)
+{
+	for (uint32_t i = 0; i < f->pool.header->frames; i++)
+	{
+		uint32_t	frame = f->pool.members[i];
+
+		if (tp_is_claimed(&f->pool, frame) &&
+			tp_page_equal(tp_page_of(&f->pool, frame), page))
+			return frame;
+	}
+	fail_msg("no frame of block %u is claimed", page.block);
+	return TP_NONE;
+}
+
+uint32_t
+fixture_claimed(const fixture *f, uint32_t block)
+{
+	return find_claimed(f, tp_page_make(0, block));
+}
+
 static bool
 usable(void *arg, uint32_t frame)
 {
@@ -206,7 +227,7 @@ step(fixture *f, const char *text)
 		verb == '+' ? join(f) : leave(f);
 		return text + 1;
 	}
-	text = read_page(strchr("-!?", verb) ? text + 1 : text, &page);
+	text = read_page(strchr("-!?<>", verb) ? text + 1 : text, &page);
 
 	if (verb == '-')
 	{
@@ -217,6 +238,10 @@ step(fixture *f, const char *text)
 	}
 	else if (verb == '!' || verb == '?')
 		f->pinned[find(f, page)] = verb == '!';
+	else if (verb == '<')
+		tp_evict(&f->pool, find(f, page), &access);
+	else if (verb == '>')
+		tp_restore(&f->pool, find_claimed(f, page), &access);
 	else
 	{
 		for (; *text != '\0' && *text != ' '; text++)

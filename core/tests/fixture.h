@@ -6,9 +6,10 @@
  * block 7 of relation 2; "w" behind it writes, "c" marks it correlated, "v"
  * made by VACUUM.  "-3" forgets block 3, "+" lets a frame join, "/" makes one
  * leave (evicting the next victim first if none is free), "!3" and "?3" pin
- * and unpin block 3.  Time advances by one microsecond a reference.  Policies
- * that go by temperatures have them: every reference warms its page's extent,
- * by FIXTURE_RANDOM if it is random and by 1 if it is sequential.
+ * and unpin block 3.  "<3" evicts block 3, whose frame is claimed then, ">3"
+ * restores it.  Time advances by one microsecond a step.  Policies that go by
+ * temperatures have them: every reference warms its page's extent, by
+ * FIXTURE_RANDOM if it is random and by 1 if it is sequential.
  */
 #ifndef TIDEPOOL_FIXTURE_H
 #define TIDEPOOL_FIXTURE_H
@@ -45,6 +46,9 @@ typedef struct fixture
 fixture    *fixture_new(const char *policy, const char *params,
 						uint32_t frames);
 void		fixture_free(fixture *f);
+
+/* The frame that was claimed when this block of relation 0 was evicted. */
+uint32_t	fixture_claimed(const fixture *f, uint32_t block);
 
 /* Evicts the page in this frame, for no other: the frame is free then. */
 void		fixture_evict(fixture *f, uint32_t frame);

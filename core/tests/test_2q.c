@@ -47,6 +47,15 @@ page_about_to_leave_a1out_enters_am(void **unused)
 				 "A1in: 6 5 4 | Am: 1 | A1out: 3 2 | Kin=1 | Kout=2");
 }
 
+/* The eviction for 2 makes A1out 3 2 1: 1 is dropped, then 2 leaves. */
+static void
+a1out_is_trimmed_before_the_page_leaves_it(void **unused)
+{
+	(void) unused;
+	expect_state("2q", NULL, 4, "1 2 3 4 5 6 2",
+				 "A1in: 6 5 4 | Am: 2 | A1out: 3 | Kin=1 | Kout=2");
+}
+
 static void
 page_gone_from_a1out_enters_a1in(void **unused)
 {
@@ -135,6 +144,19 @@ forget_leaves_no_ghost(void **unused)
 }
 
 static void
+restored_page_leaves_no_ghost(void **unused)
+{
+	fixture    *f = fixture_new("2q", NULL, 4);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 <2");
+	fixture_expect(f, "A1in: 4 3 1 | Am: | A1out: 2 | Kin=1 | Kout=2");
+	fixture_run(f, ">2");
+	fixture_expect(f, "A1in: 4 3 2 1 | Am: | A1out: | Kin=1 | Kout=2");
+	fixture_free(f);
+}
+
+static void
 vacuum_and_repetition_do_not_promote(void **unused)
 {
 	fixture    *f = fixture_new("2q", NULL, 4);
@@ -203,6 +225,18 @@ coldest_names_the_next_victims(void **unused)
 	fixture_free(f);
 }
 
+static void
+upcoming_names_the_tails_of_both_lists(void **unused)
+{
+	fixture    *f = fixture_new("2q", NULL, 4);
+	tp_lookahead ahead = {0};
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 5 1 2");
+	fixture_expect_upcoming(f, &ahead, 1, "4 1");
+	fixture_free(f);
+}
+
 int
 main(void)
 {
@@ -212,6 +246,7 @@ main(void)
 		cmocka_unit_test(eviction_from_a1in_leaves_a_ghost),
 		cmocka_unit_test(page_in_a1out_enters_am),
 		cmocka_unit_test(page_about_to_leave_a1out_enters_am),
+		cmocka_unit_test(a1out_is_trimmed_before_the_page_leaves_it),
 		cmocka_unit_test(page_gone_from_a1out_enters_a1in),
 		cmocka_unit_test(eviction_from_am_leaves_no_ghost),
 		cmocka_unit_test(hit_on_am_moves_to_the_head),
@@ -220,11 +255,13 @@ main(void)
 		cmocka_unit_test(unusable_am_makes_a1in_yield),
 		cmocka_unit_test(no_usable_frame_is_no_victim),
 		cmocka_unit_test(forget_leaves_no_ghost),
+		cmocka_unit_test(restored_page_leaves_no_ghost),
 		cmocka_unit_test(vacuum_and_repetition_do_not_promote),
 		cmocka_unit_test(bounds_follow_the_frames),
 		cmocka_unit_test(parameters_set_the_bounds),
 		cmocka_unit_test(full_ghost_slots_drop_the_oldest),
 		cmocka_unit_test(coldest_names_the_next_victims),
+		cmocka_unit_test(upcoming_names_the_tails_of_both_lists),
 	};
 
 	return cmocka_run_group_tests_name("2q", tests, NULL, NULL);

@@ -201,6 +201,28 @@ admission_into_a_free_frame_keeps_the_bounds(void **unused)
 }
 
 static void
+restored_page_keeps_its_bit(void **unused)
+{
+	(void) unused;
+	expect_state("car", NULL, 3, "1 1 2 3 <1 >1",
+				 "T1: 3 2 1*1 | T2: | B1: | B2: | p=0");
+}
+
+/* With 1 back in T1, the directory has no room for the ghost of 2. */
+static void
+restored_page_takes_its_place_in_the_directory(void **unused)
+{
+	fixture    *f = fixture_new("car", NULL, 3);
+
+	(void) unused;
+	fixture_run(f, "1 2 <1 3 4");
+	fixture_expect(f, "T1: 4 3 | T2: | B1: 2 | B2: | p=0");
+	fixture_run(f, ">1");
+	fixture_expect(f, "T1: 4 3 1 | T2: | B1: | B2: | p=0");
+	fixture_free(f);
+}
+
+static void
 vacuum_and_repetition_do_not_promote(void **unused)
 {
 	(void) unused;
@@ -321,6 +343,8 @@ main(void)
 		cmocka_unit_test(no_usable_frame_no_victim),
 		cmocka_unit_test(forget_leaves_no_ghost),
 		cmocka_unit_test(admission_into_a_free_frame_keeps_the_bounds),
+		cmocka_unit_test(restored_page_keeps_its_bit),
+		cmocka_unit_test(restored_page_takes_its_place_in_the_directory),
 		cmocka_unit_test(vacuum_and_repetition_do_not_promote),
 		cmocka_unit_test(evictions_without_admission_drop_ghosts),
 		cmocka_unit_test(leaving_frames_shrink_the_directory),

@@ -85,6 +85,14 @@ forget_moves_no_hand(void **unused)
 }
 
 static void
+restored_page_keeps_its_count(void **unused)
+{
+	(void) unused;
+	expect_state("clock", NULL, 3, "1 1 1 2 3 <1 >1",
+				 "ring: 1*3 2*1 3*1 | hand=0");
+}
+
+static void
 repetition_counts(void **unused)
 {
 	(void) unused;
@@ -165,6 +173,7 @@ main(void)
 		cmocka_unit_test(free_frames_are_passed),
 		cmocka_unit_test(no_usable_frame_no_victim),
 		cmocka_unit_test(forget_moves_no_hand),
+		cmocka_unit_test(restored_page_keeps_its_count),
 		cmocka_unit_test(repetition_counts),
 		cmocka_unit_test(vacuum_counts_up_to_one),
 		cmocka_unit_test(frames_join_and_leave),

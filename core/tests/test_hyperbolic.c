@@ -51,6 +51,21 @@ vacuum_and_repetition_do_not_count(void **unused)
 	expect_state("hyperbolic", NULL, 3, "1 2v 3c", "frames: 1 2 3 | clock=1");
 }
 
+/* The clock is the first word of the state, references the third of a page. */
+static void
+references_stop_at_their_highest_number(void **unused)
+{
+	fixture    *f = fixture_new("hyperbolic", NULL, 2);
+
+	(void) unused;
+	fixture_run(f, "1 2");
+	f->pool.header->state[0] = UINT64_C(1) << 33;
+	((uint32_t *) tp_extra(&f->pool, 0))[2] = UINT32_MAX;
+	fixture_run(f, "1 3");
+	fixture_expect(f, "frames: 1 3 | clock=8589934594");
+	fixture_free(f);
+}
+
 /* 1: 3/5, 2: 1/2 but pinned, 3: 1/1 */
 static void
 unusable_frames_are_passed_over(void **unused)
@@ -159,6 +174,7 @@ main(void)
 		cmocka_unit_test(first_of_equals_goes),
 		cmocka_unit_test(popularity_decays_with_age),
 		cmocka_unit_test(vacuum_and_repetition_do_not_count),
+		cmocka_unit_test(references_stop_at_their_highest_number),
 		cmocka_unit_test(unusable_frames_are_passed_over),
 		cmocka_unit_test(forget_clears_the_references),
 		cmocka_unit_test(samples_are_drawn_from_larger_pools),

@@ -65,6 +65,19 @@ vacuum_and_repetition(void **unused)
 }
 
 static void
+becoming_dirty_is_a_write_but_no_reference(void **unused)
+{
+	fixture    *f = fixture_new("jam", NULL, 2);
+	tp_access	access = {.flags = TP_DIRTIED | TP_WRITE};
+
+	(void) unused;
+	fixture_run(f, "1 2");
+	tp_hit(&f->pool, 0, &access);
+	fixture_expect(f, "ring: 1*1!1 2*1 | hand=0");
+	fixture_free(f);
+}
+
+static void
 frames_join_and_leave(void **unused)
 {
 	(void) unused;
@@ -108,6 +121,7 @@ main(void)
 		cmocka_unit_test(writes_leave_a_mark),
 		cmocka_unit_test(mark_goes_with_the_page),
 		cmocka_unit_test(vacuum_and_repetition),
+		cmocka_unit_test(becoming_dirty_is_a_write_but_no_reference),
 		cmocka_unit_test(frames_join_and_leave),
 		cmocka_unit_test(coldest_yields_written_pages_at_zero_first),
 		cmocka_unit_test(coldest_counts_halvings),

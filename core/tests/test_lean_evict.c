@@ -5,6 +5,7 @@
  * Members are drawn with seed 1: 2 2 3 1 1 ... of 4, 1 1 1 0 0 1 ... of 2.
  */
 #include "fixture.h"
+#include "tidepool/parts/random.h"
 
 /* Let the policy propose a victim, and nothing come of it. */
 static void
@@ -112,6 +113,19 @@ no_victim_if_all_are_unusable(void **unused)
 	fixture_free(f);
 }
 
+/* 64 in vain to cool a page, and one for where a hot one is looked for. */
+static void
+draws_for_a_victim_are_bounded(void **unused)
+{
+	fixture    *f = fixture_new("lean_evict", "cooling=0.5", 4);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 !1 !2 !3 !4 5");
+	assert_int_equal(f->refused, 1);
+	assert_int_equal(f->pool.chooser->random_state, 1 + 65 * TP_RANDOM_STEP);
+	fixture_free(f);
+}
+
 static void
 all_pages_may_be_cooling(void **unused)
 {
@@ -137,6 +151,21 @@ forget_leaves_either_list(void **unused)
 	(void) unused;
 	expect_state("lean_evict", "cooling=0.5", 4, "1 2 3 4 5 -4 -1",
 				 "hot: 2 5 | cooling: | target=2");
+}
+
+static void
+restored_page_is_cooling_if_the_stage_has_room(void **unused)
+{
+	fixture    *f = fixture_new("lean_evict", "cooling=0.5", 4);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 5 <4 >4");
+	fixture_expect(f, "hot: 1 2 5 | cooling: 4 | target=2");
+	fixture_run(f, "<4");
+	propose(f);
+	fixture_run(f, ">4");
+	fixture_expect(f, "hot: 1 4 | cooling: 5 2 | target=2");
+	fixture_free(f);
 }
 
 /* Frame 0 leaves, 3 takes its place in members; 2 was the last to cool. */
@@ -191,8 +220,10 @@ main(void)
 		cmocka_unit_test(unusable_cooling_pages_are_passed_over),
 		cmocka_unit_test(a_hot_page_is_the_last_resort),
 		cmocka_unit_test(no_victim_if_all_are_unusable),
+		cmocka_unit_test(draws_for_a_victim_are_bounded),
 		cmocka_unit_test(all_pages_may_be_cooling),
 		cmocka_unit_test(forget_leaves_either_list),
+		cmocka_unit_test(restored_page_is_cooling_if_the_stage_has_room),
 		cmocka_unit_test(leaving_frames_warm_the_last_to_cool),
 		cmocka_unit_test(at_least_one_page_cools),
 		cmocka_unit_test(coldest_names_the_cooling_first),

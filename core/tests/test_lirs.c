@@ -167,7 +167,7 @@ unusable_frames_are_passed_over(void **unused)
 
 /* The evicted LIR page was the bottom of S; the newcomer takes its place. */
 static void
-unusable_q_borrows_a_frame(void **unused)
+unusable_q_shrinks_the_lir_set(void **unused)
 {
 	(void) unused;
 	expect_state("lirs", NULL, 5, "1 2 3 4 5 !4 !5 6",
@@ -177,7 +177,7 @@ unusable_q_borrows_a_frame(void **unused)
 }
 
 static void
-a_borrowed_frame_goes_back_to_a_page_that_becomes_lir(void **unused)
+each_promotion_enlarges_a_shrunk_lir_set(void **unused)
 {
 	fixture    *f = fixture_new("lirs", NULL, 5);
 
@@ -198,7 +198,7 @@ a_borrowed_frame_goes_back_to_a_page_that_becomes_lir(void **unused)
 
 /* One of three at most: then a newcomer is LIR. */
 static void
-lending_has_a_bound(void **unused)
+lir_set_shrinks_to_half_at_most(void **unused)
 {
 	fixture    *f = fixture_new("lirs", NULL, 5);
 
@@ -209,7 +209,7 @@ lending_has_a_bound(void **unused)
 }
 
 static void
-what_is_lent_stays_so_when_frames_leave_and_join(void **unused)
+lir_set_stays_shrunk_when_frames_leave_and_join(void **unused)
 {
 	fixture    *f = fixture_new("lirs", NULL, 5);
 
@@ -247,6 +247,25 @@ ghost_out_of_turn_counts_by_its_stamp(void **unused)
 	fixture_run(f, "4");
 	fixture_expect(f, "LIR: 1 3 2 | Q: 4 7 | HIR: 6 5 | Llirs=3");
 	fixture_free(f);
+}
+
+static void
+restored_lir_page_becomes_hir(void **unused)
+{
+	(void) unused;
+	expect_state("lirs", NULL, 5, "1 2 3 4 5 <2 >2",
+				 "LIR: 3 1 | Q: 5 4 2 | HIR: | Llirs=2");
+}
+
+/* Without ghosts 5 is outside S when it is hit. */
+static void
+restored_page_is_in_s_as_its_ghost_was(void **unused)
+{
+	(void) unused;
+	expect_state("lirs", NULL, 5, "1 2 3 4 5 <5 >5 4 5",
+				 "LIR: 5 4 3 | Q: 2 1 | HIR: | Llirs=3");
+	expect_state("lirs", "ghosts=0", 5, "1 2 3 4 5 <5 >5 4 5",
+				 "LIR: 4 3 2 | Q: 5 1 | HIR: | Llirs=3");
 }
 
 static void
@@ -350,12 +369,14 @@ main(void)
 		cmocka_unit_test(without_ghosts_misses_stay_hir),
 		cmocka_unit_test(full_slots_make_room),
 		cmocka_unit_test(unusable_frames_are_passed_over),
-		cmocka_unit_test(unusable_q_borrows_a_frame),
-		cmocka_unit_test(a_borrowed_frame_goes_back_to_a_page_that_becomes_lir),
-		cmocka_unit_test(lending_has_a_bound),
-		cmocka_unit_test(what_is_lent_stays_so_when_frames_leave_and_join),
+		cmocka_unit_test(unusable_q_shrinks_the_lir_set),
+		cmocka_unit_test(each_promotion_enlarges_a_shrunk_lir_set),
+		cmocka_unit_test(lir_set_shrinks_to_half_at_most),
+		cmocka_unit_test(lir_set_stays_shrunk_when_frames_leave_and_join),
 		cmocka_unit_test(nothing_usable_is_refused),
 		cmocka_unit_test(ghost_out_of_turn_counts_by_its_stamp),
+		cmocka_unit_test(restored_lir_page_becomes_hir),
+		cmocka_unit_test(restored_page_is_in_s_as_its_ghost_was),
 		cmocka_unit_test(forget_leaves_no_ghost),
 		cmocka_unit_test(without_lir_pages_s_is_empty),
 		cmocka_unit_test(vacuum_and_repetition_do_not_promote),

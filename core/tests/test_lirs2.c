@@ -206,7 +206,7 @@ unusable_frames_are_passed_over(void **unused)
 
 /* Of the LIR pages the least recently used goes: 2, in S above 1 by (1, 4). */
 static void
-unusable_q_borrows_a_frame(void **unused)
+unusable_q_shrinks_the_lir_set(void **unused)
 {
 	(void) unused;
 	expect_state("lirs2", NULL, 5, "1 2 3 4 5 !4 !5 6",
@@ -216,7 +216,7 @@ unusable_q_borrows_a_frame(void **unused)
 }
 
 static void
-a_borrowed_frame_goes_back_to_a_page_that_becomes_lir(void **unused)
+each_promotion_enlarges_a_shrunk_lir_set(void **unused)
 {
 	fixture    *f = fixture_new("lirs2", NULL, 5);
 
@@ -259,6 +259,25 @@ ghost_out_of_turn_counts_by_its_stamp(void **unused)
 	fixture_run(f, "4");
 	fixture_expect(f, "LIR: 1 2 3 | Q: 4 7 | HIR: 6 5 | Llirs=3");
 	fixture_free(f);
+}
+
+static void
+restored_lir_page_becomes_hir(void **unused)
+{
+	(void) unused;
+	expect_state("lirs2", NULL, 5, "1 2 3 4 5 <2 >2",
+				 "LIR: 3 1 | Q: 5 4 2 | HIR: | Llirs=2");
+}
+
+/* Without ghosts both references to 5 are outside S when it is hit. */
+static void
+restored_page_is_in_s_as_its_ghost_was(void **unused)
+{
+	(void) unused;
+	expect_state("lirs2", NULL, 5, "1 2 3 4 5 4 5 <5 >5 4 5",
+				 "LIR: 5 4 3 | Q: 2 1 | HIR: | Llirs=3");
+	expect_state("lirs2", "ghosts=0", 5, "1 2 3 4 5 4 5 <5 >5 4 5",
+				 "LIR: 4 3 2 | Q: 5 1 | HIR: | Llirs=3");
 }
 
 /*
@@ -374,10 +393,12 @@ main(void)
 		cmocka_unit_test(ghosts_are_bounded),
 		cmocka_unit_test(full_slots_make_room),
 		cmocka_unit_test(unusable_frames_are_passed_over),
-		cmocka_unit_test(unusable_q_borrows_a_frame),
-		cmocka_unit_test(a_borrowed_frame_goes_back_to_a_page_that_becomes_lir),
+		cmocka_unit_test(unusable_q_shrinks_the_lir_set),
+		cmocka_unit_test(each_promotion_enlarges_a_shrunk_lir_set),
 		cmocka_unit_test(nothing_usable_is_refused),
 		cmocka_unit_test(ghost_out_of_turn_counts_by_its_stamp),
+		cmocka_unit_test(restored_lir_page_becomes_hir),
+		cmocka_unit_test(restored_page_is_in_s_as_its_ghost_was),
 		cmocka_unit_test(forget_leaves_room_in_the_lir_set),
 		cmocka_unit_test(without_lir_pages_s_is_empty),
 		cmocka_unit_test(vacuum_and_repetition_do_not_promote),

@@ -324,6 +324,15 @@ forget_leaves_no_history(void **unused)
 				 "infinite: 1*1 4*1 3*1 | finite: | passed: | history:");
 }
 
+/* HIST(2) of 1 is 1, the least, before the eviction and after. */
+static void
+restored_page_keeps_its_history(void **unused)
+{
+	(void) unused;
+	expect_state("lru_k", NULL, 4, "1 2 3 4 1 2 3 <1 >1 4 5",
+				 "infinite: 5*1 | finite: 2*2 3*2 4*2 | passed: | history: 1");
+}
+
 static void
 vacuum_and_repetition_do_not_promote(void **unused)
 {
@@ -413,6 +422,7 @@ main(void)
 		cmocka_unit_test(passed_pages_are_looked_at_again),
 		cmocka_unit_test(nothing_usable_is_refused),
 		cmocka_unit_test(forget_leaves_no_history),
+		cmocka_unit_test(restored_page_keeps_its_history),
 		cmocka_unit_test(vacuum_and_repetition_do_not_promote),
 		cmocka_unit_test(joining_frames_are_used),
 		cmocka_unit_test(the_heap_survives_a_leaving_frame),

@@ -219,6 +219,48 @@ forget_leaves_no_ghost(void **unused)
 				 "Q0: 1*1 | " NO_Q1_UP "Qout: | time=4 | lifetime=100");
 }
 
+/*
+ * 3 entered Q1 at time 5, and 2 again at time 6.  3 goes back before 2, and so
+ * counts as having entered at 6, too (the check asserts the order).
+ */
+static void
+restored_page_keeps_the_order_of_entry(void **unused)
+{
+	fixture    *f = fixture_new("mq", "lifetime=100", 4);
+
+	(void) unused;
+	fixture_run(f, "1 1 2 2 3 3 <3 2 >3");
+	fixture_expect(f, "Q0: | Q1: 3*2 2*3 1*2 | " NO_Q2_UP
+				   "Qout: | time=7 | lifetime=100");
+	fixture_free(f);
+}
+
+/* 3 entered at time 5, but is put back behind 1, which entered at 1. */
+static void
+page_restored_to_the_tail_expires_with_the_one_before(void **unused)
+{
+	fixture    *f = fixture_new("mq", "lifetime=7", 4);
+
+	(void) unused;
+	fixture_run(f, "1 1 2 2 3 3 <3 2 2 >3");
+	fixture_expect(f, "Q0: | Q1: 1*2 3*2 | Q2: 2*4 | " NO_Q3_UP
+				   "Qout: | time=8 | lifetime=7");
+	fixture_run(f, "4");
+	fixture_expect(f, "Q0: 3*2 4*1 | Q1: 1*2 | Q2: 2*4 | " NO_Q3_UP
+				   "Qout: | time=9 | lifetime=7");
+	fixture_free(f);
+}
+
+/* 1 entered Q1 at time 1; at time 3 Q1 was empty. */
+static void
+restored_page_begins_no_new_lifetime(void **unused)
+{
+	(void) unused;
+	expect_state("mq", "lifetime=2", 4, "1 1 <1 2 >1 3",
+				 "Q0: 1*2 3*1 2*1 | " NO_Q1_UP
+				 "Qout: | time=4 | lifetime=2");
+}
+
 static void
 vacuum_and_repetition_do_not_promote(void **unused)
 {
@@ -301,6 +343,9 @@ main(void)
 		cmocka_unit_test(unusable_frames_are_passed_over),
 		cmocka_unit_test(no_usable_frame_is_no_victim),
 		cmocka_unit_test(forget_leaves_no_ghost),
+		cmocka_unit_test(restored_page_keeps_the_order_of_entry),
+		cmocka_unit_test(page_restored_to_the_tail_expires_with_the_one_before),
+		cmocka_unit_test(restored_page_begins_no_new_lifetime),
 		cmocka_unit_test(vacuum_and_repetition_do_not_promote),
 		cmocka_unit_test(leaving_frames_shrink_qout),
 		cmocka_unit_test(lifetime_follows_the_frames),

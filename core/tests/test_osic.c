@@ -193,6 +193,23 @@ resizing_cuts_the_ring_anew(void **unused)
 	fixture_free(f);
 }
 
+/* Of three partitions, each of one page, backend 1 has come to the third. */
+static void
+a_place_beyond_the_partitions_is_put_back(void **unused)
+{
+	fixture    *f = fixture_new("osic", "partitions=3", 3);
+	tp_access	access = {.backend = 1};
+	tp_page		page = {0, 9};
+
+	(void) unused;
+	fixture_run(f, "1 2 3");
+	assert_int_equal(tp_victim(&f->pool, page, NULL, NULL, &access), 1);
+	fixture_run(f, "-3 /");
+	assert_int_equal(tp_victim(&f->pool, page, NULL, NULL, &access), 1);
+	fixture_expect(f, "ring: 1*1 2 | partitions=2 | hand=0");
+	fixture_free(f);
+}
+
 static void
 coldest_goes_by_partition(void **unused)
 {
@@ -299,6 +316,7 @@ main(void)
 		cmocka_unit_test(partitions_follow_the_size),
 		cmocka_unit_test(no_more_partitions_than_frames),
 		cmocka_unit_test(resizing_cuts_the_ring_anew),
+		cmocka_unit_test(a_place_beyond_the_partitions_is_put_back),
 		cmocka_unit_test(coldest_goes_by_partition),
 		cmocka_unit_test(coldest_walks_all_partitions_of_a_large_pool),
 		cmocka_unit_test(racing_hits_do_not_prolong_the_search),

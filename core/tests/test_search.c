@@ -116,6 +116,35 @@ at_last_all_passed_frames_are_looked_at(void **unused)
 	fixture_free(f);
 }
 
+/* Evictions that are undone: tp_list_put_back. */
+static void
+restored_frames_stand_between_their_old_neighbours(void **unused)
+{
+	(void) unused;
+	expect_lru(4, "1 2 3 4 <2 >2", "recent: 4 3 2 1");
+	expect_lru(4, "1 2 3 4 <4 >4", "recent: 4 3 2 1");
+	expect_lru(4, "1 2 3 4 <1 >1", "recent: 4 3 2 1");
+}
+
+static void
+restored_frames_are_at_the_tail_if_those_have_parted(void **unused)
+{
+	(void) unused;
+	expect_lru(4, "1 2 3 4 <2 3 >2", "recent: 3 4 1 2");
+	expect_lru(4, "1 2 3 4 <2 1 >2", "recent: 1 4 3 2");
+}
+
+/* At the tail nothing is passed any more. */
+static void
+restored_frames_are_passed_between_passed_ones(void **unused)
+{
+	(void) unused;
+	expect_lru(5, "1 2 3 4 5 !1 !2 !3 6", "recent: 6 5 3^ 2 1");
+	expect_lru(5, "1 2 3 4 5 !1 !2 !3 6 <2 >2", "recent: 6 5 3^ 2 1");
+	expect_lru(5, "1 2 3 4 5 !1 !2 !3 6 <3 >3", "recent: 6 5 3 2^ 1");
+	expect_lru(5, "1 2 3 4 5 !1 !2 !3 6 <1 >1", "recent: 6 5 3 2 1");
+}
+
 static void
 what_comes_to_the_tail_is_not_passed(void **unused)
 {
@@ -271,6 +300,9 @@ main(void)
 		cmocka_unit_test(frames_that_leave_are_no_longer_passed),
 		cmocka_unit_test(a_hit_at_the_head_changes_nothing),
 		cmocka_unit_test(at_last_all_passed_frames_are_looked_at),
+		cmocka_unit_test(restored_frames_stand_between_their_old_neighbours),
+		cmocka_unit_test(restored_frames_are_at_the_tail_if_those_have_parted),
+		cmocka_unit_test(restored_frames_are_passed_between_passed_ones),
 		cmocka_unit_test(what_comes_to_the_tail_is_not_passed),
 		cmocka_unit_test(unusable_frames_are_met_once),
 		cmocka_unit_test(what_becomes_usable_is_found),

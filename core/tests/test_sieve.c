@@ -113,6 +113,20 @@ forget_moves_the_hand_on(void **unused)
 	fixture_free(f);
 }
 
+/* The hand had moved on when 2 was evicted. */
+static void
+restored_page_is_behind_the_hand(void **unused)
+{
+	fixture    *f = fixture_new("sieve", NULL, 4);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 5");
+	fixture_expect(f, "queue: 5 4 3 2!1");
+	fixture_run(f, "<2 >2");
+	fixture_expect(f, "queue: 5 4 3!1 2");
+	fixture_free(f);
+}
+
 static void
 vacuum_and_repetition_do_not_visit(void **unused)
 {
@@ -182,6 +196,7 @@ main(void)
 		cmocka_unit_test(unusable_frames_keep_their_bit),
 		cmocka_unit_test(no_usable_frame_no_victim),
 		cmocka_unit_test(forget_moves_the_hand_on),
+		cmocka_unit_test(restored_page_is_behind_the_hand),
 		cmocka_unit_test(vacuum_and_repetition_do_not_visit),
 		cmocka_unit_test(frames_join_and_leave),
 		cmocka_unit_test(coldest_names_the_next_victims),

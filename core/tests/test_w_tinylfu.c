@@ -316,6 +316,24 @@ sketch_is_halved_at_ten_additions_per_frame(void **unused)
 	fixture_free(f);
 }
 
+/* 45 additions are too many for four frames, as a reference notices. */
+static void
+sketch_is_halved_after_frames_have_left(void **unused)
+{
+	fixture    *f = fixture_new("w_tinylfu", NULL, 5);
+
+	(void) unused;
+	add(f, key_of(1), 15);
+	add(f, key_of(2), 15);
+	add(f, key_of(3), 15);
+	fixture_run(f, "/");
+	assert_int_equal(sketch_of(f)->additions, 45);
+	add(f, key_of(1), 1);
+	assert_int_equal(sketch_of(f)->additions, 22);
+	assert_int_equal(estimate(f, key_of(1)), 7);
+	fixture_free(f);
+}
+
 /* Group 1 alone is added to; what is read of group 0 is halved all the same. */
 static void
 halving_reaches_cells_left_alone(void **unused)
@@ -434,6 +452,7 @@ main(void)
 		cmocka_unit_test(coldest_names_the_next_victims),
 		cmocka_unit_test(sketch_counts_to_fifteen),
 		cmocka_unit_test(sketch_is_halved_at_ten_additions_per_frame),
+		cmocka_unit_test(sketch_is_halved_after_frames_have_left),
 		cmocka_unit_test(halving_reaches_cells_left_alone),
 		cmocka_unit_test(groups_split_and_merge),
 		cmocka_unit_test(merged_groups_are_halved_first),

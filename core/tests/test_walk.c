@@ -178,7 +178,7 @@ every_partition_is_looked_at(void **unused)
 	expect_upcoming("osic", "partitions=2", 6, "1 2 3 4 5 6 7 3", 3, "2");
 }
 
-/* Not what was referenced since it was filed, as 1 in the end. */
+/* Not pages whose keys are stale, as that of 1 in the end. */
 static void
 heaps_from_the_top(void **unused)
 {

@@ -37,7 +37,7 @@ def last_usable(frames: list[int], unusable: Collection[int]) -> int | None:
 
 
 class Passed:
-    """What searches have passed of one list, as "searches" in core/include/tidepool/parts/list.h.
+    """What searches have passed of one list, as in core/include/tidepool/parts/search.h.
 
     A list is given as a Python list, most recent first.
     """

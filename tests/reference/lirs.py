@@ -1,4 +1,4 @@
-"""LIRS with the paper's stack S and queue Q (SIGMETRICS 2002, section 3)."""
+"""LIRS with the paper's stack S and queue Q (SIGMETRICS 2002, section 3.3)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LIRS(Model):
         self.ghosts: list[int] = []
         self.previous: int | None = None  # page of the previous reference
         self.passed = {"LIR": Passed(), "Q": Passed()}  # pages
-        self.lent = 0  # frames of LIR pages that were evicted for want of anything else
+        self.taken = 0  # frames that Q has taken from the LIR set
 
     @property
     def lir_share(self) -> int:
@@ -38,7 +38,7 @@ class LIRS(Model):
     @property
     def lir_size(self) -> int:
         """Llirs."""
-        return self.lir_share - self.lent
+        return self.lir_share - self.taken
 
     @property
     def most_ghosts(self) -> int:
@@ -72,7 +72,8 @@ class LIRS(Model):
         while self.stack and self.stack[-1] not in self.lir:
             self.stack.pop()
 
-    def settle(self) -> None:
+    def demote_and_prune(self) -> None:
+        """LIR pages in excess of Llirs become HIR; ghosts that have left S are forgotten."""
         self.prune()
         while len(self.lir) > self.lir_size:
             page = self.stack[-1]
@@ -103,17 +104,19 @@ class LIRS(Model):
         if page not in self.lir:
             self.queue.remove(page)
             if due:
-                self.give_back()
+                self.grow()
                 self.lir.add(page)
             else:
                 self.queue.insert(0, page)
-        self.settle()
+        self.demote_and_prune()
 
-    def give_back(self) -> None:
-        self.lent = max(self.lent - 1, 0)
+    def shrink(self) -> None:
+        """Llirs shrinks by one, down to half, as a LIR page is evicted."""
+        self.taken = min(self.taken + 1, self.lir_share // 2)
 
-    def lend(self, frames: int) -> None:
-        self.lent = min(self.lent + frames, self.lir_share // 2)
+    def grow(self) -> None:
+        """Llirs grows again by one, as a page is promoted."""
+        self.taken = max(self.taken - 1, 0)
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
         frames = {page: frame for frame, page in self.page.items()}
@@ -136,7 +139,7 @@ class LIRS(Model):
     def on_evict(self, frame: int, flags: int) -> None:
         page = self.page[frame]
         if page in self.lir:
-            self.lend(1)
+            self.shrink()
         self.take_out(page)
         if self.ghosts_per_frame == 0:
             self.remove_all(page)
@@ -144,7 +147,7 @@ class LIRS(Model):
             self.trim_ghosts(self.c * self.ghosts_per_frame)  # there is one slot more
             self.ghosts.insert(0, page)
             self.origin[frame] = "HIR"
-        self.settle()
+        self.demote_and_prune()
 
     def on_admit(self, frame: int, page: int, flags: int) -> None:
         self.previous = page
@@ -155,19 +158,19 @@ class LIRS(Model):
         if page in self.ghosts:
             self.ghosts.remove(page)
         if due:
-            self.give_back()
+            self.grow()
         if due or len(self.lir) < self.lir_size:
             self.lir.add(page)
         else:
             self.queue.insert(0, page)
         self.trim_ghosts(self.most_ghosts)
-        self.settle()
+        self.demote_and_prune()
 
     def on_forget(self, frame: int) -> None:
         page = self.page[frame]
         self.take_out(page)
         self.remove_all(page)
-        self.settle()
+        self.demote_and_prune()
 
     def frame_lists(self) -> list[list[int]]:
         """Q."""
@@ -190,9 +193,9 @@ class LIRS(Model):
         self.passed["Q"].join(self.queue, page)
 
     def on_leave(self, frame: int, slot: int) -> None:
-        self.lend(0)
+        self.taken = min(self.taken, self.lir_share // 2)
         self.trim_ghosts(self.most_ghosts)
-        self.settle()
+        self.demote_and_prune()
 
     # ---- what is shown ----
 

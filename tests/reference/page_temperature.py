@@ -1,4 +1,4 @@
-"""Temperature-aware caching by page, from the definition in core/policies/page_temperature.c."""
+"""Temperature-aware caching by page: the coldest page of a sample goes."""
 
 from __future__ import annotations
 

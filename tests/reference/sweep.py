@@ -1,4 +1,4 @@
-"""Sweeps for pages that a sampling policy will evict soon: tp_upcoming_sweep, from list.h."""
+"""Sweeps for pages that a sampling policy will evict soon, as tp_upcoming_sweep in walk.h."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Temperature-aware caching, from the definition in core/policies/tac.c."""
+"""Temperature-aware caching: the page of the coldest extent goes."""
 
 from __future__ import annotations
 

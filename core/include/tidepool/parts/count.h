@@ -2,11 +2,11 @@
  * count.h
  *	  node->count as a reference count that hits raise without the pool's lock.
  *
- * For policies with TP_HIT_LOCK_FREE.  A hit may run beside any other
- * operation, so both sides use relaxed atomics.  Raising is a load and a
- * store, not one atomic step: of two raises at once one may be lost, and one
- * that races with the sweep or with a change of page may count for nothing or
- * for the next page.  No count ever exceeds the limit it is raised to.
+ * For policies that declare TP_HIT_LOCK_FREE.  A hit may run concurrently with
+ * any other operation, so both sides use relaxed atomics.  Raising is a load
+ * and a store, not one atomic step: of two concurrent raises one may be lost,
+ * and one that races with a sweep or with a change of page may count for
+ * nothing, or for the next page.  No count exceeds the limit it is raised to.
  */
 #ifndef TIDEPOOL_COUNT_H
 #define TIDEPOOL_COUNT_H
@@ -25,8 +25,10 @@ set_count(const tp_pool *pool, uint32_t frame, uint8_t count)
 	__atomic_store_n(&pool->nodes[frame].count, count, __ATOMIC_RELAXED);
 }
 
-/* Count one more, up to limit.  Writes nothing where it changes nothing, so
- * that a page all backends hit does not bounce between their caches. */
+/*
+ * Raise the count by one, up to limit.  At the limit nothing is written, so
+ * the cache line of a page that every backend hits stays shared.
+ */
 static inline void
 raise_count(const tp_pool *pool, uint32_t frame, uint8_t limit)
 {
@@ -36,7 +38,7 @@ raise_count(const tp_pool *pool, uint32_t frame, uint8_t limit)
 		set_count(pool, frame, (uint8_t) (count + 1));
 }
 
-/* A part of a walk: the frames of a linked list with counts low .. high. */
+/* A stage of a walk: the frames of a linked list with counts low .. high. */
 typedef struct count_stage
 {
 	uint8_t		list;
@@ -45,10 +47,10 @@ typedef struct count_stage
 } count_stage;
 
 /*
- * For coldest and upcoming: the frames of each stage in turn, tail to head.
- * The stages must not overlap, and for coldest must cover every resident
- * frame.  The cursor's share is each stage's.  A whole walk costs the length
- * of each list as often as stages name it.
+ * tp_policy.coldest or upcoming: the frames of each stage in turn, tail to
+ * head.  The stages must not overlap; for coldest they must cover every
+ * resident frame.  The cursor's share applies to each stage.  Each stage costs
+ * a walk over its whole list.
  */
 static inline uint32_t
 coldest_by_count(const tp_pool *pool, tp_cursor *cursor,

@@ -1,15 +1,15 @@
 /*
- * watt_log.h
- *	  The log of a page for watt.c: the epochs in which something happened.
+ * epoch_log.h
+ *	  WATT's log of a page: the epochs in which it was referenced or written.
  *
- * A log is up to 8 stamps, newest first; a stamp is the low 16 bits of an
- * epoch.  A stamp's age is therefore known modulo 2^16.
+ * A log holds up to 8 stamps, newest first.  A stamp is the low 16 bits of an
+ * epoch, so its age is known modulo 2^16.
  *
- * LOCKING.  watt_log_add may run beside anything.  Two at once may lose or
- * repeat a stamp.
+ * LOCKING: watt_log_add may run concurrently with anything.  Two concurrent
+ * calls for one page may lose or repeat a stamp.
  */
-#ifndef TIDEPOOL_WATT_LOG_H
-#define TIDEPOOL_WATT_LOG_H
+#ifndef TIDEPOOL_EPOCH_LOG_H
+#define TIDEPOOL_EPOCH_LOG_H
 
 #include "tidepool/page.h"
 
@@ -17,7 +17,7 @@ typedef struct watt_log
 {
 	uint64_t   *words;			/* four stamps each, the newest lowest */
 	uint8_t    *length;			/* stamps in the log */
-	uint32_t	limit;			/* most that it may hold, 0 .. 8 */
+	uint32_t	limit;			/* most stamps it may hold, 0 .. 8 */
 } watt_log;
 
 static inline uint64_t
@@ -38,7 +38,7 @@ watt_log_length(watt_log log)
 	return __atomic_load_n(log.length, __ATOMIC_RELAXED);
 }
 
-/* Cut or lengthen the log, to its limit at most. */
+/* Set the number of stamps, its limit at most. */
 static inline void
 watt_log_set_length(watt_log log, uint32_t length)
 {
@@ -54,7 +54,7 @@ watt_log_stamp(watt_log log, uint32_t i)
 	return (uint16_t) (watt_load(&log.words[i / 4]) >> (i % 4 * 16));
 }
 
-/* Log the epoch, unless that has been done. */
+/* Log the epoch, unless it is the newest stamp already. */
 static inline void
 watt_log_add(watt_log log, uint64_t epoch)
 {
@@ -71,8 +71,8 @@ watt_log_add(watt_log log, uint64_t epoch)
 }
 
 /*
- * Equations 1 and 2 of the paper: the largest subfrequency, the first one
- * dampened; 0 of an empty log.
+ * The paper's equations 1 and 2: the largest subfrequency, the first of them
+ * dampened.  An empty log has frequency 0.
  */
 static inline double
 watt_log_frequency(watt_log log, uint64_t epoch, double dampening)
@@ -91,4 +91,4 @@ watt_log_frequency(watt_log log, uint64_t epoch, double dampening)
 	return largest;
 }
 
-#endif							/* TIDEPOOL_WATT_LOG_H */
+#endif							/* TIDEPOOL_EPOCH_LOG_H */

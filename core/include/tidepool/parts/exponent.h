@@ -1,6 +1,6 @@
 /*
  * exponent.h
- *	  Binary exponents of positive doubles, for orders by powers of two.
+ *	  Binary exponents of doubles, for bands that are powers of two wide.
  */
 #ifndef TIDEPOOL_EXPONENT_H
 #define TIDEPOOL_EXPONENT_H
@@ -10,9 +10,9 @@
 #include "tidepool/policy.h"
 
 #define EXPONENT_FIRST (-20)	/* of band 1 */
-#define EXPONENT_BANDS 61		/* that of 0, and exponents up to 39 */
+#define EXPONENT_BANDS 61		/* of 0, then of the exponents -20 .. 39 */
 
-/* log2(x), rounded down; x > 0 and not too small to be a normal number. */
+/* log2(x), rounded down, of a positive normal number. */
 static inline int32_t
 exponent_of(double x)
 {
@@ -22,7 +22,7 @@ exponent_of(double x)
 	return (int32_t) (bits >> 52) - 1023;
 }
 
-/* A band for x >= 0, for tp_coldest_bands: least first. */
+/* The band of x >= 0 for tp_coldest_bands, lower numbers first. */
 static inline uint32_t
 exponent_band(double x)
 {

@@ -1,15 +1,15 @@
 /*
  * ghost.h
- *	  The ghost index: what a pool remembers of pages it has evicted.
+ *	  The ghost index: what a pool remembers of the pages it has evicted.
  *
- * A ghost is a page's key on one of the pool's ghost lists, found by hash.
- * Ghost slots come with frames: the frame f brings slots f * G .. f * G + G-1
- * and takes them along when it leaves; ghosts that live there then move to
- * other free slots, so a slot number is valid only until the next leave.  The
- * hash table is the pool's (hash.h).
+ * A ghost is a page's key on one of the pool's ghost lists, found through the
+ * pool's hash table (hash.h).  Ghost slots come and go with frames: with G
+ * ghosts per frame, frame f brings slots f * G to f * G + G - 1.  When it
+ * leaves, the ghosts in them move to other free slots, so a slot number is
+ * valid only until the next leave.
  *
- * Benefits: O(1) everything, no memory of its own beside slots and buckets.
- * Costs: three dependent loads for a lookup (member, bucket, ghost).
+ * Costs: a lookup takes three dependent loads (member, bucket, ghost).
+ * Benefits: every operation is O(1).
  */
 #ifndef TIDEPOOL_GHOST_H
 #define TIDEPOOL_GHOST_H
@@ -47,9 +47,9 @@ tp_ghost_of_node(const tp_pool *pool, uint32_t frame)
 }
 
 /*
- * Load into the cache what tp_ghost_find will touch: call both steps for many
- * keys, first the one, then the other.  Need no lock: the pool, which has
- * ghosts, may just be beginning anew, without frames.
+ * Load into the cache what tp_ghost_find will touch: first the chains of many
+ * keys, then the first ghosts of these chains.  For pools with ghosts; needs
+ * no lock.  A pool that is being initialised has no frames, and so no chains.
  */
 TP_PREFETCHES static inline void
 tp_ghost_prefetch_chain(const tp_pool *pool, uint64_t key)
@@ -79,19 +79,17 @@ tp_ghosts_full(const tp_pool *pool)
 }
 
 /*
- * Make a ghost of the page that this frame holds, at the head of a ghost
- * list, and note the list as the node's origin.  The caller has made sure
- * that a slot is free (tp_make_ghost_room) and that the page has no ghost yet.
- * Returns the slot; small and value are zero.
+ * Leave a ghost of this frame's page at the head of a ghost list, and note the
+ * list as the node's origin.  The caller ensures that a slot is free
+ * (tp_make_ghost_room) and that the page has no ghost.  Returns the slot;
+ * small and value are zero.
  */
 uint32_t	tp_ghost_push(const tp_pool *pool, unsigned list, uint32_t frame);
 
 /* Drop a ghost; its slot becomes free. */
 void		tp_ghost_remove(const tp_pool *pool, uint32_t slot);
 
-/*
- * Drop the least recent ghost of a list.  Returns false if it is empty.
- */
+/* Drop the least recent ghost of a list.  Returns false if there is none. */
 static inline bool
 tp_ghost_drop_tail(const tp_pool *pool, unsigned list)
 {
@@ -104,8 +102,8 @@ tp_ghost_drop_tail(const tp_pool *pool, unsigned list)
 }
 
 /*
- * Drop ghosts until at most limit remain: the least recent first, of the last
- * ghost list first.
+ * Drop ghosts until at most limit remain: the policy's last ghost list first,
+ * each from its tail.
  */
 void		tp_trim_ghosts(const tp_pool *pool, uint32_t limit);
 
@@ -120,8 +118,9 @@ tp_make_ghost_room(const tp_pool *pool)
 /* ---- for pool.c alone ---- */
 
 /*
- * The pool has just gained this frame; is about to lose it, and the ghosts
- * that live with it move out; has just lost it (slot as in tp_policy.leave).
+ * join: the pool has just gained this frame.  move_out: it is about to lose
+ * it, so the ghosts in its slots move.  leave: it has just lost it; slot is as
+ * in tp_policy.leave.
  */
 void		tp_ghosts_join(const tp_pool *pool, uint32_t frame);
 void		tp_ghosts_move_out(const tp_pool *pool, uint32_t frame);

@@ -1,19 +1,19 @@
 /*
  * hash.h
- *	  A pool's hash table: from keys to entries that somebody else keeps.
+ *	  A pool's hash table: chains of entries that its user keeps.
  *
  * The table grows and shrinks with each frame that joins or leaves (linear
- * hashing: Litwin, VLDB 1980): half of a key's bits choose a member of the
- * pool, whose number is that of Litwin's bucket; the other half choose one of
- * the buckets_per_frame buckets that the member's frame brings.  So nothing is
- * allocated or rehashed as a whole when a pool is made or resized, and chains
- * are short even if there are many entries per frame.
+ * hashing: Litwin, VLDB 1980).  The lower half of a key's bits selects a
+ * member of the pool, whose index is the number of Litwin's bucket; the upper
+ * half selects one of the buckets_per_frame chains that the member's frame
+ * brings.  So creating or resizing a pool allocates nothing and never rehashes
+ * the whole table, and chains stay short with many entries per frame.
  *
- * Entries are numbers.  Where an entry's key and its link to the next entry
- * of the same bucket are kept, the user of the table says; these functions
- * are constants in each user, so the compiler makes a table of its own for
- * each.  A pool has one such table: the ghost index (ghost.h) has it if the
- * policy has ghosts, otherwise the policy may use it.
+ * Entries are numbers.  The user keeps each entry's key and its link to the
+ * next entry of the chain, and passes two functions that reach them.  These
+ * are constants in each user, so the compiler specialises the table for each.
+ * A pool has one table: the ghost index's (ghost.h) if the policy has ghosts,
+ * otherwise the policy's own if it declares TP_USES_HASH.
  */
 #ifndef TIDEPOOL_HASH_H
 #define TIDEPOOL_HASH_H
@@ -34,7 +34,7 @@ tp_linear_hash(uint64_t key, uint32_t n)
 	return i < n ? i : h & (level - 1);
 }
 
-/* The member that had this one's keys before this one joined; member > 0. */
+/* The member whose keys were split when this one joined; member > 0. */
 static inline uint32_t
 tp_hash_parent(uint32_t member)
 {
@@ -66,7 +66,7 @@ tp_hash_chain_of(const tp_pool *pool, uint64_t key)
 	return tp_hash_chain_in(pool, key, pool->header->frames);
 }
 
-/* Enter an entry, whose key may be asked for. */
+/* Insert an entry, whose key is set. */
 static inline void
 tp_hash_insert(const tp_pool *pool, uint32_t entry, tp_hash_key key,
 			   tp_hash_link link)
@@ -77,7 +77,7 @@ tp_hash_insert(const tp_pool *pool, uint32_t entry, tp_hash_key key,
 	*chain = entry;
 }
 
-/* What points at an entry that is in the table: to unlink or exchange it. */
+/* The pointer to an entry in the table, for unlinking or replacing it. */
 static inline uint32_t *
 tp_hash_pointer_to(const tp_pool *pool, uint32_t entry, tp_hash_key key,
 				   tp_hash_link link)
@@ -89,7 +89,7 @@ tp_hash_pointer_to(const tp_pool *pool, uint32_t entry, tp_hash_key key,
 	return p;
 }
 
-/* Move to an empty bucket those entries of a chain that are the last member's. */
+/* Move those entries of a chain that now belong to the last member. */
 static inline void
 tp_hash_split(const tp_pool *pool, uint32_t *chain, uint32_t *bucket,
 			  tp_hash_key key, tp_hash_link link)
@@ -128,10 +128,10 @@ tp_hash_join(const tp_pool *pool, tp_hash_key key, tp_hash_link link)
 }
 
 /*
- * The pool has just lost this frame, and with it its buckets: append the
- * chains of the last member's to those they were split from.  slot as in
- * tp_policy.leave; members and the number of frames are as they are now.  If
- * no frame is left no entry may be.
+ * The pool has just lost this frame and its buckets: append the last member's
+ * chains to those they were split from.  `slot` is as in tp_policy.leave;
+ * members and frames have changed already.  A table without frames has no
+ * entries.
  */
 static inline void
 tp_hash_leave(const tp_pool *pool, uint32_t frame, uint32_t slot,
@@ -145,7 +145,7 @@ tp_hash_leave(const tp_pool *pool, uint32_t frame, uint32_t slot,
 		uint32_t	chain = gone[b];
 		uint32_t   *p;
 
-		/* what lay with the frame goes where its place in members went */
+		/* the member that took the slot takes over the frame's chains */
 		if (slot != last)
 		{
 			uint32_t   *moved = &tp_hash_buckets(pool, slot)[b];

@@ -2,27 +2,24 @@
  * heap.h
  *	  A heap of some of a pool's frames, the least at the top.
  *
- * The heap is an array without memory of its own: cell i lies in the extra of
- * members[i], whatever frame that is, and every frame on the heap knows its
- * place.  A policy that uses it makes heap_link the first field of its extra,
- * calls heap_leave when a frame leaves, and passes the number of frames on
- * the heap, which is the number of frames on one of its lists.
+ * The heap's array has no memory of its own: cell i lies in the extra bytes of
+ * members[i], whichever frame that is, and each frame on the heap knows its
+ * cell.  A policy makes heap_link the first field of its extra bytes, calls
+ * heap_leave when a frame leaves, and passes the number of frames on the heap,
+ * which is the count of one of its lists.
  *
- * The order is the policy's: comes_first(pool, a, b), a strict order of the
- * frames on the heap.  It is a constant in each policy, so the compiler makes
- * a heap of its own for each.
+ * comes_first(pool, a, b) is the policy's strict order of frames.  It is a
+ * constant in each policy, so the compiler specialises the heap for each.
  *
- * A policy whose frames only come to stand later in the order, as they do when
- * pages are referenced, may leave them where they are, ordered by what they
- * were: it keeps both the filed order, which comes_first compares, and the
- * true one, and asks heap_least, which files anew what is behind until the top
- * is not.  The others' true order is no earlier than their filed one, so that
- * top is the least of all.
+ * STALE KEYS.  Where keys only grow, as they do when pages are referenced, a
+ * hit may leave its frame in its cell under the old key, which is too low.
+ * comes_first compares these stale keys; heap_least updates the key of the top
+ * and moves that frame down, until the top's key is current.  No other frame's
+ * true key is below its stale one, so that top is the least of all.
  *
- * Costs: 8 bytes a frame; O(log n) for every operation at worst.
- * Benefits: O(1) on average for heap_raised, since most frames are leaves, and
- * nothing at all for hits on a heap that is behind; it follows the pool as
- * frames join and leave.
+ * Costs: 8 bytes a frame; O(log n) for any operation at worst.
+ * Benefits: heap_raised is O(1) on average, since most frames are leaves, and
+ * with stale keys hits leave the heap alone.
  */
 #ifndef TIDEPOOL_HEAP_H
 #define TIDEPOOL_HEAP_H
@@ -40,13 +37,13 @@
 typedef struct heap_link
 {
 	uint32_t	cell;			/* in members[i]: the frame in cell i */
-	uint32_t	place;			/* in a frame on the heap: its own cell */
+	uint32_t	place;			/* of a frame on the heap: the cell it is in */
 } heap_link;
 
 typedef bool (*heap_order) (const tp_pool *pool, uint32_t a, uint32_t b);
 
-/* Files a frame by its true order; false if that is how it was filed. */
-typedef bool (*heap_refile) (const tp_pool *pool, uint32_t frame);
+/* Brings a frame's key up to date.  Returns false if it was. */
+typedef bool (*heap_update) (const tp_pool *pool, uint32_t frame);
 
 static inline heap_link *
 heap_link_of(const tp_pool *pool, uint32_t frame)
@@ -54,7 +51,7 @@ heap_link_of(const tp_pool *pool, uint32_t frame)
 	return tp_extra(pool, frame);
 }
 
-/* The frame in a cell; cell 0 has the least of all. */
+/* The frame in a cell; the least is in cell 0. */
 static inline uint32_t
 heap_at(const tp_pool *pool, uint32_t cell)
 {
@@ -68,7 +65,7 @@ heap_put(const tp_pool *pool, uint32_t cell, uint32_t frame)
 	heap_link_of(pool, frame)->place = cell;
 }
 
-/* Put a frame in this cell, or in one above it if it comes first there. */
+/* Put a frame in this cell, or above it as long as it comes first. */
 static inline void
 heap_up(const tp_pool *pool, uint32_t cell, uint32_t frame,
 		heap_order comes_first)
@@ -86,7 +83,7 @@ heap_up(const tp_pool *pool, uint32_t cell, uint32_t frame,
 	heap_put(pool, cell, frame);
 }
 
-/* Put a frame in this cell, or in one below it if others come first. */
+/* Put a frame in this cell, or below it as long as others come first. */
 static inline void
 heap_down(const tp_pool *pool, uint32_t count, uint32_t cell, uint32_t frame,
 		  heap_order comes_first)
@@ -121,7 +118,7 @@ heap_down(const tp_pool *pool, uint32_t count, uint32_t cell, uint32_t frame,
 	heap_put(pool, cell, frame);
 }
 
-/* Add a frame to the count frames there are. */
+/* Add a frame to the `count` frames on the heap. */
 static inline void
 heap_push(const tp_pool *pool, uint32_t count, uint32_t frame,
 		  heap_order comes_first)
@@ -129,7 +126,7 @@ heap_push(const tp_pool *pool, uint32_t count, uint32_t frame,
 	heap_up(pool, count, frame, comes_first);
 }
 
-/* Take one of the count frames off. */
+/* Take one of the `count` frames off the heap. */
 static inline void
 heap_remove(const tp_pool *pool, uint32_t count, uint32_t frame,
 			heap_order comes_first)
@@ -145,7 +142,7 @@ heap_remove(const tp_pool *pool, uint32_t count, uint32_t frame,
 		heap_down(pool, count - 1, cell, last, comes_first);
 }
 
-/* A frame on the heap has come to stand later in the order than before. */
+/* The key of a frame on the heap has grown. */
 static inline void
 heap_raised(const tp_pool *pool, uint32_t count, uint32_t frame,
 			heap_order comes_first)
@@ -154,14 +151,14 @@ heap_raised(const tp_pool *pool, uint32_t count, uint32_t frame,
 			  comes_first);
 }
 
-/* The least of count frames, more than none, by the true order. */
+/* The least of `count` frames by their true keys; count > 0. */
 static inline uint32_t
 heap_least(const tp_pool *pool, uint32_t count, heap_order comes_first,
-		   heap_refile refile)
+		   heap_update update)
 {
 	uint32_t	top = heap_at(pool, 0);
 
-	while (refile(pool, top))
+	while (update(pool, top))
 	{
 		heap_down(pool, count, 0, top, comes_first);
 		top = heap_at(pool, 0);
@@ -170,8 +167,9 @@ heap_least(const tp_pool *pool, uint32_t count, heap_order comes_first,
 }
 
 /*
- * For a policy's upcoming: the frames of the count cells, from the top on.  The
- * least are in the upper ones, with others.  The caller counts what it takes.
+ * For tp_policy.upcoming: the frames of the `count` cells from the top on.
+ * The upper cells hold the least frames, among others.  The caller counts
+ * those that it returns in cursor->taken.
  */
 static inline uint32_t
 heap_walk(const tp_pool *pool, uint32_t count, tp_cursor *cursor)
@@ -183,9 +181,9 @@ heap_walk(const tp_pool *pool, uint32_t count, tp_cursor *cursor)
 }
 
 /*
- * For a policy's leave.  The cell that lay with the frame, which was free,
- * goes to the member that has taken its slot; that one's own cell was the
- * last, which no heap with a free frame beside it uses.
+ * For tp_policy.leave.  The member that took the frame's slot takes over its
+ * cell.  That member's own cell was the last, which is unused: the heap had
+ * fewer frames than cells, since the frame that left held no page.
  */
 static inline void
 heap_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
@@ -195,7 +193,7 @@ heap_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 			heap_link_of(pool, frame)->cell;
 }
 
-/* For a policy's check: are these count frames a heap, all on that list? */
+/* For tp_policy.check: are `count` cells a heap of frames on this list? */
 static inline int
 heap_check(const tp_pool *pool, uint32_t count, unsigned list,
 		   heap_order comes_first, tp_report report, void *arg)

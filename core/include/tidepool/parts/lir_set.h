@@ -1,6 +1,6 @@
 /*
  * lir_set.h
- *	  What LIRS and LIRS2 share: two lists of pages, and the size of the LIR set.
+ *	  What LIRS and LIRS2 share: two lists of pages, and the LIR set's size.
  *
  * The LIR set has Llirs frames, the list Q of resident HIR pages the others.
  * Q is small, 1 % by default, and scans that read ahead may pin all of it.

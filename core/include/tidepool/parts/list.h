@@ -35,8 +35,8 @@ tp_list_push_head(const tp_pool *pool, unsigned list, uint32_t frame)
 }
 
 /*
- * Put frame at the tail (least recent end) of a linked list.  Nothing on the
- * list is passed any more.
+ * Put frame at the tail (least recent end) of a linked list.  No frame on the
+ * list is passed any more (search.h).
  */
 static inline void
 tp_list_push_tail(const tp_pool *pool, unsigned list, uint32_t frame)
@@ -58,8 +58,9 @@ tp_list_push_tail(const tp_pool *pool, unsigned list, uint32_t frame)
 }
 
 /*
- * A frame is about to leave a list.  Inline, though seldom needed: a call would
- * cost each hit the registers to be saved for it.
+ * A frame is about to leave a list: it is no longer passed, and a hand there
+ * moves on.  Inline, though seldom needed: a call would make every hit save
+ * registers.
  */
 static inline void
 tp_passed_remove(tp_passed *passed, const tp_node *node, uint32_t frame)
@@ -92,8 +93,8 @@ tp_list_remove(const tp_pool *pool, uint32_t frame)
 }
 
 /*
- * Move frame to the head of list, from whichever linked list it is on.  Changes
- * nothing, also not whether it is passed, if it is there already.
+ * Move frame to the head of list, from whichever linked list it is on.  If it
+ * is there already nothing changes; a passed frame stays passed.
  */
 static inline void
 tp_list_move_head(const tp_pool *pool, unsigned list, uint32_t frame)
@@ -105,9 +106,9 @@ tp_list_move_head(const tp_pool *pool, unsigned list, uint32_t frame)
 }
 
 /*
- * Put frame back onto a linked list that it was taken off: between the two it
- * was between if they are neighbours now, otherwise at the tail.  Between two
- * passed frames it is passed; at the tail, nothing on the list is any more.
+ * Put frame back onto a linked list that it was taken off: between its old
+ * neighbours if they are neighbours now, otherwise at the tail.  Between two
+ * passed frames it is passed; at the tail see tp_list_push_tail.
  */
 static inline void
 tp_list_put_back(const tp_pool *pool, unsigned list, uint32_t frame)

@@ -1,7 +1,7 @@
 /*
  * random.h
- *	  Seeded randomness from the pool's chooser: splitmix64 (Steele, Lea,
- *	  Flood: Fast splittable pseudorandom number generators, OOPSLA 2014).
+ *	  Seeded randomness from a chooser: splitmix64 (Steele, Lea, Flood: Fast
+ *	  splittable pseudorandom number generators, OOPSLA 2014).
  */
 #ifndef TIDEPOOL_RANDOM_H
 #define TIDEPOOL_RANDOM_H
@@ -21,9 +21,8 @@ tp_random(const tp_pool *pool)
 }
 
 /*
- * A number in [0, n), n > 0, from the upper 32 of 64 random bits by
- * multiplication (Lemire 2019, without the rejection step: the bias is below
- * n / 2^32).
+ * A number in [0, n), n > 0: the upper 32 random bits times n, divided by 2^32
+ * (Lemire 2019, without the rejection step; the bias is below n / 2^32).
  */
 static inline uint32_t
 tp_random_below(const tp_pool *pool, uint32_t n)
@@ -31,7 +30,7 @@ tp_random_below(const tp_pool *pool, uint32_t n)
 	return (uint32_t) (((tp_random(pool) >> 32) * n) >> 32);
 }
 
-/* The member that these random bits choose. */
+/* The member that these random bits select. */
 static inline uint32_t
 tp_member_by(const tp_pool *pool, uint64_t bits)
 {
@@ -45,7 +44,7 @@ tp_random_member(const tp_pool *pool)
 	return tp_member_by(pool, tp_random(pool));
 }
 
-/* What tp_random_member will return after so many other numbers. */
+/* What tp_random_member will return after `others` other draws. */
 static inline uint32_t
 tp_foreseen_member(const tp_pool *pool, uint32_t others)
 {

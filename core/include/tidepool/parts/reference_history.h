@@ -1,18 +1,18 @@
 /*
- * lru_k_history.h
- *	  The history of a page for lru_k.c: HIST(1) .. HIST(K) and LAST.
+ * reference_history.h
+ *	  LRU-K's history control block of a page: HIST(1) to HIST(K), and LAST.
  *
- * A frame has HIST(1), LAST as the distance from it, and the gaps between the
- * HISTs, in 16 bytes; a ghost has HIST(1) and the first gap.  A gap stands for
- * what is known only: how many HISTs those are is counted elsewhere.  What
- * does not fit is taken for the most that does.
+ * A frame keeps HIST(1), LAST as the distance from it, and the gaps between
+ * the HISTs, in 16 bytes; a ghost keeps HIST(1) and the first gap.  The caller
+ * counts how many of the HISTs are known.  Distances that do not fit are
+ * clipped to the largest that does.
  */
-#ifndef TIDEPOOL_LRU_K_HISTORY_H
-#define TIDEPOOL_LRU_K_HISTORY_H
+#ifndef TIDEPOOL_REFERENCE_HISTORY_H
+#define TIDEPOOL_REFERENCE_HISTORY_H
 
 #include "tidepool/policy.h"
 
-#define K_MAX 3					/* what a ghost has room for, and one */
+#define K_MAX 3					/* two times of a ghost, and the admission */
 #define TIME_MAX ((UINT64_C(1) << 48) - 1)
 #define RUN_MAX UINT16_MAX
 
@@ -40,7 +40,7 @@ history_time(const lru_k_history *page, uint32_t k)
 	return time;
 }
 
-/* The page was referenced at time t, for the first time as far as is known. */
+/* The first known reference to the page, at time t. */
 static inline void
 history_begin(lru_k_history *page, uint64_t t)
 {
@@ -51,8 +51,9 @@ history_begin(lru_k_history *page, uint64_t t)
 }
 
 /*
- * It was referenced again.  Times before move up by the correlated period.
- * Of the gaps only the first k - 1 are its history's.
+ * Another reference, "a new, uncorrelated" one.  Since gaps are kept and not
+ * times, all older times move up by the correlated period.  Writes the first
+ * k - 1 gaps only; with K = 2 lru_k.c keeps something else in the other.
  */
 static inline void
 history_add(lru_k_history *page, uint64_t t, uint32_t k)
@@ -66,7 +67,7 @@ history_add(lru_k_history *page, uint64_t t, uint32_t k)
 	page->run = 0;
 }
 
-/* It was referenced again within the correlated reference period. */
+/* "A correlated reference". */
 static inline void
 history_repeat(lru_k_history *page, uint64_t t)
 {
@@ -75,7 +76,7 @@ history_repeat(lru_k_history *page, uint64_t t)
 	page->run = run < RUN_MAX ? run & RUN_MAX : RUN_MAX;
 }
 
-/* A ghost: gap[0] and HIST(1) in value and small[0..1], count in small[2]. */
+/* In a ghost: gap[0], HIST(1) in value and small[0..1]; count in small[2]. */
 static inline void
 history_write(tp_ghost *ghost, const lru_k_history *page, uint8_t count)
 {
@@ -85,7 +86,7 @@ history_write(tp_ghost *ghost, const lru_k_history *page, uint8_t count)
 	ghost->small[2] = count;
 }
 
-/* Returns the count.  LAST is taken for HIST(1). */
+/* Returns the count.  LAST becomes HIST(1). */
 static inline uint8_t
 history_read(lru_k_history *page, const tp_ghost *ghost)
 {
@@ -102,4 +103,4 @@ history_read(lru_k_history *page, const tp_ghost *ghost)
 	return ghost->small[2];
 }
 
-#endif							/* TIDEPOOL_LRU_K_HISTORY_H */
+#endif							/* TIDEPOOL_REFERENCE_HISTORY_H */

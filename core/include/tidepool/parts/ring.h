@@ -2,9 +2,10 @@
  * ring.h
  *	  Rings: lists of frames without links.
  *
- * A node is on a ring by its tag alone; the order is that of the pool's
- * members.  Adding and removing touch one node, which suits clocks and samples;
- * the node's links are the policy's own.  A shared pool does not count them.
+ * A node is on a ring by its tag alone, and the order is that of the pool's
+ * members.  Adding and removing a frame touches one node, which suits clocks
+ * and samples; the node's links are free for the policy.  In a shared pool
+ * rings are not counted.
  */
 #ifndef TIDEPOOL_RING_H
 #define TIDEPOOL_RING_H

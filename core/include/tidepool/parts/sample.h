@@ -1,7 +1,7 @@
 /*
  * sample.h
- *	  A random sample of a pool's resident frames, for the policies that
- *	  evict the least valuable of a few.
+ *	  A random sample of a pool's resident frames, for policies that evict the
+ *	  least valuable frame of a sample.
  */
 #ifndef TIDEPOOL_SAMPLE_H
 #define TIDEPOOL_SAMPLE_H
@@ -11,12 +11,12 @@
 
 #define SAMPLE_MAX 256			/* frames in a sample */
 
-/* Frames looked at for each one wanted, before the sample stays smaller. */
+/* Draws for each frame wanted; after these the sample stays smaller. */
 #define SAMPLE_TRIES 4
 
 /*
- * The first `want` resident usable members from index start on, wrapping.
- * Returns how many there are.
+ * The first `want` resident usable members from index start on, wrapping
+ * around.  Returns how many were found.
  */
 static inline uint32_t
 sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
@@ -40,13 +40,13 @@ sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
  * only if there is none.
  *
  * A pool of at most `want` frames is taken whole, in the order of members,
- * without drawing.  Otherwise members are drawn, with replacement; those that
- * are vacant or unusable are drawn again, SAMPLE_TRIES (4) * want draws in all.
- * If not one was found, one more tp_random_below(frames) is the index from
- * which the first usable frame is looked for, upwards in members, wrapping.
+ * without drawing.  Otherwise members are drawn with replacement, vacant and
+ * unusable ones in vain, at most SAMPLE_TRIES * want times.  If all draws are
+ * in vain, the sample is the first usable member from one more random index
+ * on.
  *
- * The frames' nodes and extra bytes are fetched as they are drawn, so that the
- * waits for them overlap.
+ * Nodes and extra bytes are prefetched as frames are drawn, so that the cache
+ * misses overlap.
  */
 static inline uint32_t
 sample_frames(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,

@@ -8,40 +8,33 @@
  * cache admission policy. ACM Transactions on Storage 13(4), 2017.  That a
  * key's counters lie close together is from Caffeine, the last author's cache.
  *
- * DEFINITION.  A cell is 28 counters of 4 bits; four cells in sequence are a
- * group, and there are floor(frames / 4) groups.  Cell number i lies at the
- * start of the extra bytes of members[i].
+ * LAYOUT.  A cell is 28 counters of 4 bits; cell i lies at the start of the
+ * extra bytes of members[i].  Four consecutive cells are a group, one for each
+ * row of the sketch.  Linear hashing (hash.h) selects a key's group; its
+ * counter in row r is byte 4 + r of the key, scaled from 256 values to 28.
  *
- *	  group of a key		tp_linear_hash(key, groups): linear hashing
- *	  counter in cell r		b * 28 / 256, where b is byte 4 + r of the key,
- *	  of the group			counted from the least significant
+ * ESTIMATES.  The estimate is the least of a key's four counters.  Each of
+ * them counted every reference to the page, so the estimate is an upper bound,
+ * apart from the limit of 15 and from ageing.
  *
- * add raises the key's counter in each of the four cells, to 15 at most.  If
- * any of them was lower, this is one addition.  Then, be it one or not (frames
- * may have left since the last), if the additions are 10 per frame or more,
- * they and all counters are halved, rounding down.
- * estimate is the least of the key's four counters.  Each of them saw every
- * addition of the key, so it is never too low (but for the halving and the
- * limit of 15).  In a pool of less than four frames nothing is added, and all
- * estimates are 0.
+ * AGEING.  After 10 additions per frame all counters are halved, and the
+ * number of additions with them.  A reference that finds all four counters at
+ * 15 is not an addition.  Halving is lazy: the sketch counts halvings, each
+ * cell those that it has been through, and a cell catches up when it is next
+ * added to; estimates allow for the rest.  So no reference pays for a sweep
+ * over the pool.  (A cell left alone for 65,536 halvings passes for current.)
  *
- * Halving is lazy: the sketch counts the halvings, a cell knows how many it
- * has been through, and catches up when it is next added to.  So what is read
- * is what halving everything at once would have left, and no reference ever
- * pays for a sweep over the pool.  (The numbers have 16 bits: a cell that is
- * left alone for 65,536 halvings is taken for a fresh one.)
+ * RESIZING.  A joining frame that completes a group adds it as a copy of the
+ * group that it is split from (the one whose number lacks the highest bit),
+ * which has counted its keys so far; group 0 starts empty.  A leaving frame
+ * that breaks up the last group merges it into the same one, keeping the
+ * larger of each two counters, since each key was counted in one group only.
+ * So estimates stay upper bounds.
  *
- * RESIZING.  When a joining frame completes a group, that is the last, and it
- * begins as a copy of the group it is split from (the one whose number lacks
- * the highest bit), among whose keys its own have been counted so far; group 0
- * begins empty.  When a leaving frame breaks up the last group, it is merged
- * into that same one, counter by counter, the larger value surviving: each key
- * was counted in one of the two only.  So estimates stay bounds from above.
- *
- * Benefits: where members are consecutive frames a group is one cache line;
- * O(1) for each frame that comes or goes.
- * Costs: while the number of groups is not a power of two, those that have not
- * been split yet hold twice as many keys as the others.
+ * Costs: while the number of groups is not a power of two, those not split yet
+ * hold twice as many keys as the others.
+ * Benefits: a group is one cache line where members are consecutive frames;
+ * O(1) for each frame that joins or leaves.
  */
 #ifndef TIDEPOOL_SKETCH_H
 #define TIDEPOOL_SKETCH_H
@@ -56,7 +49,7 @@
 /* First in the extra bytes of every frame. */
 typedef struct tp_sketch_cell
 {
-	uint16_t	halvings;		/* gone through, modulo 2^16 */
+	uint16_t	halvings;		/* that it has been through, modulo 2^16 */
 	uint8_t		counters[TP_SKETCH_COLUMNS / 2];	/* two in a byte, the
 													 * first in its lower half */
 } tp_sketch_cell;
@@ -72,15 +65,15 @@ typedef struct tp_sketch
 void		tp_sketch_add(const tp_pool *pool, tp_sketch *sketch,
 						  uint64_t key);
 
-/* How often was it, as far as known?  At most TP_SKETCH_MAX. */
+/* How often was the page with this key referenced?  At most TP_SKETCH_MAX. */
 uint32_t	tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch,
 							   uint64_t key);
 
-/* Load the keys' counters into the cache, as the policy's prefetch does. */
+/* tp_policy.prefetch: load the keys' counters into the cache. */
 void		tp_sketch_prefetch(const tp_pool *pool, const uint64_t *keys,
 							   uint32_t count, int step);
 
-/* For the policy's join and leave, before anything else. */
+/* For tp_policy.join and leave, to be called before anything else. */
 void		tp_sketch_join(const tp_pool *pool);
 void		tp_sketch_leave(const tp_pool *pool, const tp_sketch *sketch,
 							uint32_t frame, uint32_t slot);

@@ -2,24 +2,11 @@
  * usage_ring.h
  *	  A ring of frames with usage counts: what the clocks have in common.
  *
- * clock, recycle and jam are this ring, one hand, and a rule for how the
- * sweep lowers a count; osic is this ring with a hand for each part of it.
+ * clock, recycle and jam are this ring with one hand, and a rule by which the
+ * sweep lowers a count; osic has a hand for each of its partitions.
  *
- * Definition.  All resident frames are on the ring "ring", in the order of
- * members; node->count is the usage count.  A page comes in at `initial`.  A
- * hit raises the count by one up to max_usage, also one that repeats another;
- * one by VACUUM up to 1 only.  An eviction or a forget sets the count to 0 and
- * moves no hand.
- *
- * The sweep is over a stretch of members that wraps around and has a hand of
- * its own, the index of the member to look at next.  Look at the frame under
- * the hand and move the hand on.  If the frame is free or not usable, nothing
- * happens to it; if its count is 0, it is the victim; otherwise its count is
- * lowered by the policy's rule.  Repeat.  If no frame of the stretch is both
- * resident and usable, there is no victim, and the hand stays where it was.
- *
- * upcoming, where the stretch is all members: the pages at 0 in the order of
- * members from the hand on.
+ * The order is that of the pool's members, and a hand is the index in members
+ * of the frame to look at next.  Evicting or forgetting a page moves no hand.
  */
 #ifndef TIDEPOOL_USAGE_RING_H
 #define TIDEPOOL_USAGE_RING_H
@@ -37,16 +24,18 @@ typedef struct usage_ring
 	uint32_t	hand;			/* index in members of the next frame to look
 								 * at; below frames, or 0 */
 	uint8_t		max_usage;		/* highest usage count */
-	uint8_t		initial;		/* usage count of a page that comes in */
+	uint8_t		initial;		/* usage count of a page that has come in */
 } usage_ring;
 
 /*
- * The sweep over members first .. end-1.  Ends without a victim when
- * end - first frames in a row were free or not usable.
+ * Sweep members first .. end-1 from the hand on, wrapping around: the first
+ * usable frame with a count of 0 is the victim; the counts of other usable
+ * frames are lowered.  When a whole round finds no resident usable frame,
+ * returns TP_NONE; the hand is where it began.
  *
- * Looks at most rounds * (end - first) times, where rounds is one more than
- * lower needs to bring the highest count to 0.  More it takes only when hits
- * race with the sweep; then the last usable frame that was passed must go.
+ * rounds is one more than lower needs to bring the highest count to 0.  No
+ * sweep takes more rounds than that, unless hits race with it; then the victim
+ * is the usable frame that was passed last.
  */
 static inline uint32_t
 usage_sweep(const tp_pool *pool, uint32_t first, uint32_t end, uint32_t *hand,
@@ -54,7 +43,7 @@ usage_sweep(const tp_pool *pool, uint32_t first, uint32_t end, uint32_t *hand,
 			tp_usable usable, void *arg)
 {
 	uint64_t	looks = (uint64_t) rounds * (end - first);
-	uint32_t	in_vain = 0;	/* free or unusable frames in a row */
+	uint32_t	in_vain = 0;	/* vacant or unusable frames in a row */
 	uint32_t	passed = TP_NONE;
 
 	for (; looks > 0 && in_vain < end - first; looks--)
@@ -82,7 +71,7 @@ usage_sweep(const tp_pool *pool, uint32_t first, uint32_t end, uint32_t *hand,
 static inline void
 usage_ring_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
-	/* VACUUM makes a page referenced, never more than once */
+	/* as PostgreSQL's rings count: VACUUM raises a count to 1 at most */
 	raise_count(pool, frame, (access->flags & TP_VACUUM) ? 1 :
 				tp_state(pool, usage_ring)->max_usage);
 }
@@ -96,16 +85,16 @@ usage_ring_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 static inline void
-usage_ring_forget(const tp_pool *pool, uint32_t frame)
+usage_ring_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
+	(void) access;
 	tp_ring_remove(pool, frame);
 }
 
 static inline void
-usage_ring_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
+usage_ring_forget(const tp_pool *pool, uint32_t frame)
 {
-	(void) access;
-	usage_ring_forget(pool, frame);
+	tp_ring_remove(pool, frame);
 }
 
 static inline void
@@ -119,7 +108,7 @@ usage_ring_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 		state->hand = 0;
 }
 
-/* The frames at 0, once round from where the hand was when the walk began. */
+/* The frames at 0, for one round from where the hand was at the start. */
 static inline uint32_t
 usage_ring_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 {

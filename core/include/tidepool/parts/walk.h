@@ -7,7 +7,7 @@
 
 #include "tidepool/policy.h"
 
-/* The walk is to look at this resident frame next, if it is not TP_NONE. */
+/* The walk looks at this resident frame next, or ends with TP_NONE. */
 static inline void
 tp_walk_to(const tp_pool *pool, tp_cursor *cursor, uint32_t frame)
 {
@@ -16,7 +16,7 @@ tp_walk_to(const tp_pool *pool, tp_cursor *cursor, uint32_t frame)
 		cursor->generation = pool->nodes[frame].generation;
 }
 
-/* Has that frame still got the page that it had? */
+/* Does that frame still hold the same page? */
 static inline bool
 tp_walk_holds(const tp_pool *pool, const tp_cursor *cursor)
 {
@@ -26,32 +26,33 @@ tp_walk_holds(const tp_pool *pool, const tp_cursor *cursor)
 
 /*
  * The next frame of a linked list, from its tail or its head; TP_NONE at the
- * end, after the cursor's share (of frames that the caller has counted as
- * taken), or at a pause.  If the list has changed where the walk was, it
- * begins again; it looks at no more frames than the list had at first.
+ * end, at a pause, or when the frames that the caller has counted in
+ * cursor->taken make up the share.  If the list has changed where the walk
+ * was, the walk starts again, but looks at no more frames in all than the list
+ * had at first.
  */
 uint32_t	tp_walk_list(const tp_pool *pool, tp_cursor *cursor, unsigned list,
 						 bool from_head);
 
 /*
- * The resident frames of several linked lists, tail to head, list after list
- * in the order given.  At the end cursor->stage is count, and the walk may go
- * on with tp_coldest_bands.
+ * The frames of several linked lists, tail to head, one list after another in
+ * the given order.  At the end cursor->stage is count, and the walk may go on
+ * with tp_coldest_bands.
  */
 uint32_t	tp_coldest_lists(const tp_pool *pool, tp_cursor *cursor,
 							 const uint8_t *order, uint32_t count);
 
-/* The same for all lists of the policy, which are linked, by their numbers. */
+/* The same for all of the policy's lists, none a ring, by their numbers. */
 uint32_t	tp_coldest_in_order(const tp_pool *pool, tp_cursor *cursor);
 
-/* The same for lists that take turns: the cursor's share is each one's. */
+/* The same for lists that take turns: the cursor's share applies to each. */
 uint32_t	tp_upcoming_lists(const tp_pool *pool, tp_cursor *cursor,
 							  const uint8_t *order, uint32_t count);
 
 /*
- * The resident frames in bands, those from cursor->stage on, and within a
- * band in the order of members from index start on (wrapping).  band_of says
- * which band a resident frame is in, below bands.  A whole walk costs
+ * The resident frames band by band, from band cursor->stage on; within a band
+ * in the order of members from index start on, wrapping around.  band_of
+ * returns a resident frame's band, below bands.  A whole walk costs
  * bands * frames looks.
  */
 uint32_t	tp_coldest_bands(const tp_pool *pool, tp_cursor *cursor,
@@ -60,17 +61,17 @@ uint32_t	tp_coldest_bands(const tp_pool *pool, tp_cursor *cursor,
 												  uint32_t frame));
 
 /*
- * For the upcoming of a policy that evicts the worst of a random sample: a
- * sweep over the members, which goes on in the next round where it has
- * stopped in this one.  It finds the pages in the coldest bands, so many that
- * nine in ten victims are among them, and some more for the time until it
- * comes back: 2.3 / sample + 1/16 of all.
+ * tp_policy.upcoming where the victim is the worst of a random sample: a sweep
+ * over the members for the coldest pages.  Each round goes on where the last
+ * one stopped, at most once over all members.  The sweep yields the coldest
+ * 2.3 / sample of the pages, among which are nine in ten victims, and 1/16
+ * more for what cools before it comes by again.
  *
- * To learn which bands those are, it counts the bands of all pages at first,
- * then of every TP_COUNT_EVERY'th, and begins anew after TP_COUNTED pages (or
- * as many as there are frames).  Bands below the threshold are cold, and so
- * much of the threshold's own as is missing, spread evenly.  A round is at
- * most once over all members.
+ * To learn which bands these are, it counts the pages of each: all of them at
+ * first, then every TP_COUNT_EVERY'th.  After TP_COUNTED pages, or as many as
+ * there are frames, it sets the threshold and starts counting again.  Bands
+ * below the threshold are cold; of the threshold's own band the part that the
+ * share still lacks is, spread evenly.
  *
  * band_of may be called without the pool's lock and for a frame that has just
  * been freed; bands is at most TP_MAX_BANDS.
