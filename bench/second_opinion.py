@@ -61,6 +61,7 @@ PAIRS = (
     Pair("lru_k:history=0", libcachesim.LRUK),
     Pair("lirs", libcachesim.LIRS),
     Pair("s3fifo", libcachesim.S3FIFO),
+    Pair("clock2q_plus", libcachesim.Clock2QPlus),
     Pair("w_tinylfu", libcachesim.WTinyLFU),
     Pair("hyperbolic", libcachesim.Hyperbolic, RUNS),
     Pair("random", libcachesim.Random, RUNS),
