@@ -40,7 +40,7 @@ from pgbench import (
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
 
-QUICK = ["clock", "lru", "arc", "pbm"]
+QUICK = ["clock", "cooling", "lru", "arc", "pbm"]
 CLIENTS = 4
 TICK = os.sysconf("SC_CLK_TCK")  # of a process's CPU time, in a second
 LOADING = "1GB"  # of shared buffers, while the table is filled

@@ -54,7 +54,7 @@ TARGET = 2.0  # per cent
 UNBATCHED = {"bufferpool.batch_size": "1"}
 WORKLOADS = (SELECT_ONLY, SCAN, LOOKUPS)
 SETTINGS = {"shared_buffers": BUFFERS, **patterns.SETTINGS}
-QUICK = ["clock", "lru", "arc", "lirs"]
+QUICK = ["clock", "cooling", "lru", "arc", "lirs"]
 
 
 @dataclass(frozen=True)

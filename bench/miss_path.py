@@ -70,7 +70,7 @@ TURN = 0.6  # seconds
 SETTLE = 0.1
 WARM = 4  # seconds
 TWO_CPUS = CPUS[-2:]
-QUICK = ["clock", "lru", "arc", "lirs", "pbm"]
+QUICK = ["clock", "cooling", "lru", "arc", "lirs", "pbm"]
 
 # goals
 NO_SLOWER = 0.98  # of stock's throughput, where as many blocks are read

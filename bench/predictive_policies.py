@@ -39,6 +39,7 @@ from tidepool.traces.model import Trace
 
 WITHOUT_FORESIGHT = (
     "clock",
+    "cooling",
     "lru",
     "lru_k",
     "2q",

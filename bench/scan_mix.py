@@ -72,7 +72,7 @@ from tidepool.simulation import Cell, simulate
 from tidepool.traces import open_trace
 from tidepool.workloads import tpch
 
-ALGORITHMS = ("clock", "lru", "arc", "lirs", "s3fifo", "pbm")
+ALGORITHMS = ("clock", "cooling", "lru", "arc", "lirs", "s3fifo", "pbm")
 PREDICTIVE = ("pbm", "pbm_pq")
 
 # what the sessions of each kind of scan set, so that the plan is the one that is meant

@@ -42,7 +42,7 @@ from tidepool.traces import load
 from tidepool.traces.generators import Ods, Tpcc
 from tidepool.traces.model import Trace
 
-POLICIES = ("none", "fifo", "lru", "clock", "arc", "tac", "opt", "opt:by=time")
+POLICIES = ("none", "fifo", "lru", "clock", "cooling", "arc", "tac", "opt", "opt:by=time")
 MEMORY = "clock"
 DISK, DEVICE = DEVICES["hdd"], DEVICES["sata-ssd"]
 GOAL_OPT, GOAL_ARC = 1.10, 0.6
