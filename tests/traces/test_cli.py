@@ -211,7 +211,7 @@ class Counting(Trace):
 
 @pytest.fixture
 def generators(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("tidepool.traces.generators")
+    module = ModuleType("tidepool.generators")
     module.GENERATORS = {"counting": Counting}  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
@@ -383,7 +383,7 @@ def test_progress_on_a_terminal_only(folder: Path) -> None:
 
 
 def test_generators_of_the_project(tmp_path: Path) -> None:
-    from tidepool.traces.generators import GENERATORS
+    from tidepool.generators import GENERATORS
 
     for name in GENERATORS:
         assert "Options:" in invoke("generate", name, "--help").output

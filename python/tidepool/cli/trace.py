@@ -1,10 +1,9 @@
-"""``tidepool trace``: look at traces, convert, sample and generate them."""
+"""``tidepool trace``: look at traces, convert and sample them."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ import click
 
 from tidepool.cli.bar import watched
 from tidepool.cli.inputs import warn_of_flaws
-from tidepool.cli.output import aligned, byte_size, duration
+from tidepool.cli.printing import aligned, byte_size, duration
 from tidepool.errors import TraceError
 from tidepool.traces import (
     FORMATS,
@@ -26,11 +25,10 @@ from tidepool.traces import (
     trace_info,
     write_trace,
 )
-from tidepool.traces.csvfile import parse_columns
-from tidepool.traces.filetrace import FileTrace
-from tidepool.traces.formats import WRITABLE, parse_format
-from tidepool.traces.recorded import Recorded
-from tidepool.traces.redset import RedsetOptions
+from tidepool.traces.formats import WRITABLE, FileTrace, parse_format
+from tidepool.traces.formats.csv import parse_columns
+from tidepool.traces.formats.redset import RedsetOptions
+from tidepool.traces.provenance import Recorded
 
 SHOWN_RELATIONS = 20  # in a table; JSON has more
 
@@ -275,7 +273,7 @@ def convert(
       tidepool trace convert --to watt --renumber orders.parquet orders.csv
     """
     opened: Trace = _open(source, source_format, columns)
-    _write(RenumberedTrace(opened) if renumber else opened, target, target_format)
+    write(RenumberedTrace(opened) if renumber else opened, target, target_format)
 
 
 @trace.command()
@@ -308,10 +306,10 @@ def sample(
       tidepool trace sample --rate 1% big.parquet small.parquet
       tidepool trace sample --rate 0.1 --seed 7 big.parquet other.parquet
     """
-    _write(sample_trace(_open(source, source_format, columns), rate, seed), target, target_format)
+    write(sample_trace(_open(source, source_format, columns), rate, seed), target, target_format)
 
 
-def _write(source: Trace, target: str, format: str | None) -> None:
+def write(source: Trace, target: str, format: str | None) -> None:
     """Write a trace; say what was lost."""
     with watched("writing", source) as read:
         written = write_trace(read, target, format)
@@ -321,83 +319,3 @@ def _write(source: Trace, target: str, format: str | None) -> None:
             + ", ".join(written.lost),
             err=True,
         )
-
-
-# ---- generators ----
-
-
-class GeneratorGroup(HelpfulGroup):
-    """A command for every generator; they are looked up only when they are needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the generators' names."""
-        return sorted(_generators())
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a generator."""
-        generators = _generators()
-        return (
-            _generator_command(cmd_name, generators[cmd_name]) if cmd_name in generators else None
-        )
-
-
-def _generators() -> Mapping[str, type[Trace]]:
-    from tidepool.traces.generators import GENERATORS
-
-    return GENERATORS
-
-
-@trace.command(cls=GeneratorGroup)
-def generate() -> None:
-    """Generate a trace.
-
-    \b
-    Examples:
-      tidepool trace generate zipf zipf.parquet
-      tidepool trace generate zipf --alpha 0.8 --seed 3 zipf.parquet
-      tidepool trace generate zipf --help
-    """
-
-
-def _generator_command(name: str, generator: type[Trace]) -> click.Command:
-    """Make the command of a generator: an option for each field of its dataclass."""
-
-    def run(target: str, target_format: str | None, **parameters: Any) -> None:
-        _write(generator(**parameters), target, target_format)
-
-    types = typing.get_type_hints(generator)
-    parameters: list[click.Parameter] = [click.Argument(["target"], metavar="OUT")]
-    parameters += [
-        _generator_option(field, types[field.name])
-        for field in dataclasses.fields(typing.cast(Any, generator))
-        if field.init
-    ]
-    return to_option(click.Command(name, params=parameters, callback=run, help=generator.__doc__))
-
-
-def _generator_option(field: dataclasses.Field[Any], kind: Any) -> click.Option:
-    option = "--" + field.name.replace("_", "-")
-    required = field.default is dataclasses.MISSING
-    attributes: dict[str, Any] = {
-        "help": field.metadata.get("help"),
-        "required": required,
-        "show_default": not required,
-    }
-    if not required:
-        attributes["default"] = field.default
-    if kind is bool:
-        return click.Option([f"{option}/--no-{option[2:]}", field.name], **attributes)
-    return click.Option([option, field.name], type=_option_type(field, kind), **attributes)
-
-
-def _option_type(field: dataclasses.Field[Any], kind: Any) -> Any:
-    if choices := field.metadata.get("choices"):
-        return click.Choice(list(choices))
-    low, high = field.metadata.get("min"), field.metadata.get("max")
-    if low is None and high is None:
-        return kind
-    if kind is int:
-        return click.IntRange(low, high)
-    if kind is float:
-        return click.FloatRange(low, high)
-    return str

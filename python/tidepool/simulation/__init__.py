@@ -1,4 +1,11 @@
-"""Simulation: replay traces against policies, alone or in grids, exactly or by sampling."""
+"""Replays of traces against policies, alone or in grids, exact or sampled.
+
+- ``replay``: one replay; ``sampled``: one of a sample, and its estimates;
+- ``grid``: many replays on threads or a cluster; ``curves``: miss-ratio curves;
+- ``sizes``: cache sizes as users write them; ``events``: chunks as the C layer takes them;
+- ``future``: the next use of each page, for OPT;
+- ``ssd``, ``offline``, ``devices``: an SSD below memory, its OPT, device times.
+"""
 
 from tidepool.simulation.curves import Curve, exact_lru_curve, sampled_curves
 from tidepool.simulation.devices import DEVICES, Device, parse_device

@@ -12,7 +12,7 @@ from tidepool._sim import ffi, lib
 from tidepool.errors import TraceError
 from tidepool.traces.columns import of_one_page, references, select
 from tidepool.traces.model import Chunk, Trace
-from tidepool.traces.pages import PageTable
+from tidepool.traces.page_table import PageTable
 
 
 class SampledTrace(Trace):

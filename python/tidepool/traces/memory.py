@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from tidepool.errors import TraceError
 from tidepool.traces.columns import DTYPES, resize
 from tidepool.traces.model import PAGE_SIZE, Chunk, Trace
-from tidepool.traces.recorded import Recorded
+from tidepool.traces.provenance import Recorded
 
 
 class InMemoryTrace(Trace):
