@@ -26,7 +26,7 @@ from tidepool.traces import (
     write_trace,
 )
 from tidepool.traces.formats import WRITABLE, FileTrace, parse_format
-from tidepool.traces.formats.csv import parse_columns
+from tidepool.traces.formats.fields import parse_columns
 from tidepool.traces.formats.redset import RedsetOptions
 from tidepool.traces.provenance import Recorded
 

@@ -1,15 +1,16 @@
 """Trace files: the formats, how a file's format is found, reading and writing.
 
-- ``registry``: the table of formats; opening a file, whose format its contents tell;
-- ``writing``: writing a trace, with an account of what the format cannot hold;
-- one module for each format or family: ``native``, ``csv``, ``recording``, ``redset``,
-  ``c_parser`` (text, LIRS, ARC, oracleGeneral and vSCSI, parsed in C), ``writers``;
-- ``base``: what traces in files share;
+- ``opening``: ``open_trace``; ``writing``: ``write_trace``, with an account of what is lost;
+- ``registry``: the table of formats; ``detection``: which of them a file is in;
+- a module for each format: ``native``, ``text`` (LIRS, too), ``csv``, ``watt``, ``arc``,
+  ``vscsi``, ``oracle_general``, ``recording`` (a server's), ``redset``;
+- ``base``, ``c_parser``, ``fields``, ``lines``: what formats share;
 - ``input_file``, ``output_file``, ``parquet_file``: the bytes.
 """
 
 from tidepool.traces.formats.base import FileTrace
-from tidepool.traces.formats.registry import FORMATS, WRITABLE, Format, open_trace, parse_format
+from tidepool.traces.formats.opening import open_trace
+from tidepool.traces.formats.registry import FORMATS, WRITABLE, Format, parse_format
 from tidepool.traces.formats.writing import Written, write_trace
 
 __all__ = [

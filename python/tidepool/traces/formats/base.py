@@ -1,10 +1,12 @@
-"""What traces that are read from files have in common."""
+"""What the readers of all formats share, and the writers."""
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
 from collections.abc import Iterator
+
+import numpy as np
 
 from tidepool.errors import TraceError
 from tidepool.traces.formats.input_file import COMPRESSIONS, Source, told
@@ -43,3 +45,17 @@ class FileTrace(Trace):
     @abstractmethod
     def _read(self) -> Iterator[Chunk]:
         """Yield the events in chunks of at least one row."""
+
+
+class NotHeldError(TraceError):
+    """A format cannot hold what a trace has; the message does not name the file."""
+
+
+def check_pages(chunk: Chunk, largest: int) -> None:
+    """Raise NotHeldError if a page is above the largest that a format holds."""
+    wrong = chunk.page > np.uint64(largest)
+    if wrong.any():
+        raise NotHeldError(
+            f"page {chunk.page[wrong.argmax()]} is above the format's largest, {largest}",
+            "Renumber the pages (--renumber).",
+        )

@@ -1,4 +1,4 @@
-"""Traces whose formats are parsed in C: text, LIRS, ARC, oracleGeneral, vSCSI."""
+"""What the formats that are parsed in C share (sim/include/tidepool/readers.h)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from tidepool._sim import ffi, lib
 from tidepool.errors import TraceError
 from tidepool.traces.formats.base import FileTrace
-from tidepool.traces.formats.input_file import BLOCK_BYTES, Source
-from tidepool.traces.model import CHUNK_ROWS, PAGE_SIZE, Chunk
+from tidepool.traces.formats.input_file import BLOCK_BYTES
+from tidepool.traces.model import CHUNK_ROWS, Chunk
 
 _DTYPES = {"page": np.uint64, "time": np.uint64, "kind": np.uint8}
 
@@ -79,57 +79,3 @@ class ParsedTrace(FileTrace):
             used += lib.tps_reader_feed(reader, rest + used, size - used, columns.handle)
             if columns.handle.rows == CHUNK_ROWS:
                 yield columns.take()
-
-
-class TextTrace(ParsedTrace):
-    """A page number a line; comments and the breakpoints of LIRS traces are skipped."""
-
-    format = "text"
-    parser = lib.TPS_TEXT
-    columns = ("page",)
-    unit = "line"
-
-
-class LirsTrace(TextTrace):
-    """The same, under the name by which the LIRS authors' traces are known."""
-
-    format = "lirs"
-
-
-class ArcTrace(ParsedTrace):
-    """Runs of blocks, as the ARC authors published them."""
-
-    format = "arc"
-    parser = lib.TPS_ARC
-    columns = ("page",)
-    unit = "line"
-
-
-class OracleGeneralTrace(ParsedTrace):
-    """libCacheSim's records with the next access."""
-
-    format = "oracleGeneral"
-    parser = lib.TPS_ORACLE_GENERAL
-    columns = ("page", "time")
-    unit = "byte"
-
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
-        if not source.layers:
-            self.length = source.size() // 24
-
-
-class VscsiTrace(ParsedTrace):
-    """A reference to the first block for every request, as libCacheSim counts."""
-
-    format = "vscsi"
-    parser = lib.TPS_VSCSI
-    columns = ("page", "time", "kind")
-    unit = "byte"
-
-
-class VscsiPagesTrace(VscsiTrace):
-    """A reference to every page of 8 KiB that a request touches."""
-
-    format = "vscsi-8k"
-    page_bytes = PAGE_SIZE

@@ -1,4 +1,4 @@
-"""CSV traces, read by a map from fields of events to columns; among them the WATT authors'."""
+"""CSV, read by a map from the fields of events to columns."""
 
 from __future__ import annotations
 
@@ -6,79 +6,21 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
-from numpy.typing import NDArray
 
 from tidepool.errors import TraceError
+from tidepool.traces.columns import column
 from tidepool.traces.formats.base import FileTrace
+from tidepool.traces.formats.fields import FIELDS, Column, EventMaker, find_columns
 from tidepool.traces.formats.input_file import BLOCK_BYTES, Source, shown
-from tidepool.traces.model import Chunk, Kind
-
-# What a column can be for, and how it is read.  A block, with a relation and
-# a fork or without, does for a page; kinds are words.
-FIELDS: dict[str, pa.DataType] = {
-    "page": pa.uint64(),
-    "relation": pa.uint32(),
-    "fork": pa.uint8(),
-    "block": pa.uint32(),
-    "kind": pa.dictionary(pa.int32(), pa.string()),
-    "time": pa.uint64(),
-    "flags": pa.uint16(),
-    "backend": pa.uint32(),
-    "scan": pa.uint64(),
-    "count": pa.uint32(),
-    "size": pa.uint32(),
-    "low": pa.uint32(),
-    "speed": pa.float32(),
-    "bitmap": pa.string(),
-}
-
-KINDS: dict[str, Kind] = {
-    **{kind.name.lower(): kind for kind in Kind},
-    **{str(kind.value): kind for kind in Kind},
-    **dict.fromkeys(("r", "false"), Kind.READ),
-    **dict.fromkeys(("w", "true"), Kind.WRITE),
-}
-
-# Microseconds a unit of time has.
-UNITS: dict[str, float] = {"s": 1e6, "ms": 1e3, "us": 1, "ns": 1e-3}
+from tidepool.traces.formats.lines import words, write_lines
+from tidepool.traces.model import Chunk, Kind, Trace
 
 DELIMITERS = ",;\t|"
-
-
-@dataclass(frozen=True)
-class Column:
-    """Where a field is: in the column of this name, or with this number from 1."""
-
-    name: str
-    unit: str = "us"  # of time
-
-    def index(self, header: list[str]) -> int | None:
-        """Return the column's position from 0 in a file with this header, if it has it."""
-        if self.name in header:
-            return header.index(self.name)
-        if self.name.isascii() and self.name.isdigit() and 1 <= int(self.name) <= len(header):
-            return int(self.name) - 1
-        return None
-
-
-def parse_columns(columns: Mapping[str, str]) -> dict[str, Column]:
-    """Check a map from fields to columns as users write it: {"page": "lbn", "time": "ts:s"}."""
-    parsed = {}
-    for field, name in columns.items():
-        if field not in FIELDS:
-            raise TraceError(f'an event has no "{field}"', f"It has: {', '.join(FIELDS)}.")
-        stem, colon, unit = name.rpartition(":")
-        timed = field == "time" and colon and unit in UNITS
-        parsed[field] = Column(stem, unit) if timed else Column(name)
-    if "page" not in parsed and "block" not in parsed:
-        raise TraceError("no column for the page", "Name one: page=COLUMN.")
-    return parsed
 
 
 class CsvTrace(FileTrace):
@@ -103,52 +45,29 @@ class CsvTrace(FileTrace):
             ]
         except csv.Error:
             raise TraceError(f"{self.path}: the first line is not CSV") from None
-        if columns is None:
-            columns = {field: Column(field) for field in FIELDS if field in header}
-        self._units = {field: UNITS[column.unit] for field, column in columns.items()}
-        self._indexes = self._find(columns, header)
+        self._indexes = find_columns(self.path, columns, header)
+        self._unit = columns["time"].unit if columns and "time" in columns else "us"
         self._width = len(header)
         place = self._indexes["page" if "page" in self._indexes else "block"]
         if not header[place].isdigit():
             self._skip += 1
 
-    def _find(self, columns: Mapping[str, Column], header: list[str]) -> dict[str, int]:
-        names = ", ".join(map(shown, header[:20]))
-        if "page" not in columns and "block" not in columns:
-            raise TraceError(
-                f'{self.path}: no column "page" or "block"',
-                f"Say which columns to read, e.g. page=NAME,time=NAME:s.  The file has: {names}.",
-            )
-        indexes = {}
-        for field, column in columns.items():
-            index = column.index(header)
-            if index is None:
-                raise TraceError(
-                    f'{self.path}: no column "{column.name}"', f"The file has: {names}."
-                )
-            indexes[field] = index
-        return indexes
-
     def _read(self) -> Iterator[Chunk]:
         row = self._skip
-        time = 0
+        events = EventMaker(self.path, self._unit)
         with self.source.open() as stream, self._told():
             for batch in self._batches(stream):  # of fewer rows than a chunk may have
                 if batch.num_rows == 0:
                     continue
-                chunk = self._chunk(batch, row, time)
-                if chunk.time is not None:
-                    time = int(chunk.time[-1])
-                row += len(chunk)
-                yield chunk
+                columns = {field: batch[f"c{index}"] for field, index in self._indexes.items()}
+                yield events.chunk(columns, row)
+                row += batch.num_rows
 
     def _batches(self, stream: Any) -> Iterator[pa.RecordBatch]:
         types = {}
         for field, index in self._indexes.items():
-            fractional = field == "time" and self._units["time"] != 1
+            fractional = field == "time" and self._unit != "us"
             types[f"c{index}"] = pa.float64() if fractional else FIELDS[field]
-        if len(types) < len(self._indexes):
-            raise TraceError(f"{self.path}: one column for two fields")
         yield from pacsv.open_csv(
             stream,
             pacsv.ReadOptions(
@@ -193,104 +112,6 @@ class CsvTrace(FileTrace):
             return f'{where}not a {field}: "{shown(found[1])}"'
         return where + message.rpartition(": ")[2]
 
-    def _chunk(self, batch: pa.RecordBatch, row: int, time: int) -> Chunk:
-        arrays = {
-            field: self._column(batch[f"c{index}"], field, row, time)
-            for field, index in self._indexes.items()
-            if field != "bitmap"
-        }
-        self._check_below(arrays, "relation", 2**30, row)
-        self._check_below(arrays, "fork", 4, row)
-        page = arrays.pop("page", None)
-        parts = {
-            field: arrays.pop(field).astype(np.uint64)
-            for field in ("relation", "fork", "block")
-            if field in arrays
-        }
-        if page is None:
-            page = parts["block"]
-            if "relation" in parts:
-                page = page | parts["relation"] << np.uint64(34)
-            if "fork" in parts:
-                page = page | parts["fork"] << np.uint64(32)
-        return Chunk(page=page, bitmaps=self._bitmaps(batch, row), **arrays)
-
-    def _column(self, values: Any, field: str, row: int, time: int) -> NDArray[Any]:
-        if field == "kind":
-            return self._kinds(values, row)
-        if values.null_count:
-            if field in ("page", "block"):
-                missing = int(values.is_null().to_numpy(zero_copy_only=False).argmax())
-                raise TraceError(f"{self.path}: row {row + missing + 1}: no {field}")
-            values = values.fill_null(0)
-        array: NDArray[Any] = values.to_numpy(zero_copy_only=False)
-        if field == "time":
-            array = self._microseconds(array, row)
-            array = np.maximum.accumulate(np.maximum(array, np.uint64(time)))
-        return array
-
-    def _microseconds(self, times: NDArray[Any], row: int) -> NDArray[np.uint64]:
-        if times.dtype == np.uint64:
-            return times
-        times = np.floor(times * self._units["time"] + 0.5)
-        wrong = ~((times >= 0) & (times < 2.0**63))
-        if wrong.any():
-            raise TraceError(
-                f"{self.path}: row {row + int(wrong.argmax()) + 1}: the time is out of range"
-            )
-        return times.astype(np.uint64)
-
-    def _kinds(self, values: Any, row: int) -> NDArray[np.uint8]:
-        words = values.dictionary.to_pylist()
-        kinds = np.array(
-            [KINDS.get(word.strip().lower(), 255) for word in words] + [Kind.READ], np.uint8
-        )
-        array: NDArray[np.uint8] = kinds[
-            values.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
-        ]
-        wrong = array == 255
-        if wrong.any():
-            at = int(wrong.argmax())
-            raise TraceError(
-                f'{self.path}: row {row + at + 1}: not a kind: "{shown(values[at].as_py())}"'
-            )
-        return array
-
-    def _bitmaps(self, batch: pa.RecordBatch, row: int) -> dict[int, bytes]:
-        if "bitmap" not in self._indexes:
-            return {}
-        values = batch[f"c{self._indexes['bitmap']}"]
-        bitmaps = {}
-        for at in np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False)).tolist():
-            try:
-                bitmaps[at] = bytes.fromhex(values[at].as_py().removeprefix("0x"))
-            except ValueError:
-                raise TraceError(
-                    f"{self.path}: row {row + at + 1}: the bitmap is not hexadecimal"
-                ) from None
-        return bitmaps
-
-    def _check_below(
-        self, arrays: dict[str, NDArray[Any]], field: str, limit: int, row: int
-    ) -> None:
-        if field in arrays and (wrong := arrays[field] >= limit).any():
-            at = int(wrong.argmax())
-            raise TraceError(
-                f"{self.path}: row {row + at + 1}: {field} {arrays[field][at]} is above {limit - 1}"
-            )
-
-
-class WattTrace(CsvTrace):
-    """The CSV of the WATT authors' simulator: a page, and True if it is written."""
-
-    format = "watt"
-    HEADER = "pages,is_write"
-
-    def __init__(self, source: Source, head: bytes) -> None:
-        if first_line(head)[0].strip() != self.HEADER:
-            raise TraceError(f'{source.path}: the first line is not "{self.HEADER}"')
-        super().__init__(source, head, {"page": Column("pages"), "kind": Column("is_write")})
-
 
 def first_line(head: bytes) -> tuple[str, int]:
     """Return the first line that is neither empty nor a comment, and how many are before it."""
@@ -304,3 +125,32 @@ def first_line(head: bytes) -> tuple[str, int]:
 def delimiter_of(line: str) -> str:
     """Return the character that separates the columns of a line."""
     return max(DELIMITERS, key=line.count)
+
+
+def write_csv(trace: Trace, chunks: Iterator[Chunk], out: IO[bytes]) -> None:
+    """Write everything that an event has."""
+    kinds = [kind.name.lower() for kind in Kind]
+    fields = [field for field in FIELDS if field != "page"]
+    out.write((",".join(fields) + "\n").encode())
+    position = 0
+    for chunk in chunks:
+        special = {
+            "relation": chunk.page >> np.uint64(34),
+            "fork": chunk.page >> np.uint64(32) & np.uint64(3),
+            "block": chunk.page & np.uint64(0xFFFFFFFF),
+            "kind": words(kinds, column(chunk, "kind", position)),
+            "bitmap": _hexadecimal(chunk),
+        }
+        write_lines(
+            out, [special[f] if f in special else column(chunk, f, position) for f in fields]
+        )
+        position += len(chunk)
+
+
+def _hexadecimal(chunk: Chunk) -> Any:
+    if not chunk.bitmaps:
+        return pa.nulls(len(chunk), pa.string())
+    values = (chunk.bitmaps.get(row) for row in range(len(chunk)))
+    return pa.array(
+        [None if value is None else f"0x{value.hex()}" for value in values], pa.string()
+    )

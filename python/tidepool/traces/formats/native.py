@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from tidepool.errors import TraceError
 from tidepool.traces.columns import DTYPES, column, resize
-from tidepool.traces.formats.base import FileTrace
+from tidepool.traces.formats.base import FileTrace, NotHeldError
 from tidepool.traces.formats.input_file import Source, shown, told
-from tidepool.traces.formats.output_file import NotHeldError
 from tidepool.traces.formats.parquet_file import open_parquet
 from tidepool.traces.model import CHUNK_ROWS, PAGE_SIZE, Chunk, Kind, Trace
 from tidepool.traces.provenance import parse_recorded

@@ -9,12 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
-from tidepool.errors import TraceError
-
-
-class NotHeldError(TraceError):
-    """A format cannot hold what a trace has; the message does not name the file."""
-
 
 @contextmanager
 def new_file(path: str) -> Iterator[IO[bytes]]:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
-import numpy as np
-
 from tidepool.errors import TraceError
-from tidepool.traces.formats import native, recording, writers
-from tidepool.traces.formats.base import FileTrace, strip_compression
-from tidepool.traces.formats.c_parser import (
-    ArcTrace,
-    LirsTrace,
-    OracleGeneralTrace,
-    TextTrace,
+from tidepool.traces.formats.arc import ArcTrace, write_arc
+from tidepool.traces.formats.base import FileTrace
+from tidepool.traces.formats.csv import CsvTrace, write_csv
+from tidepool.traces.formats.native import NativeTrace, write_native
+from tidepool.traces.formats.oracle_general import OracleGeneralTrace, write_oracle_general
+from tidepool.traces.formats.recording import RecordingTrace
+from tidepool.traces.formats.redset import RedsetOptions, RedsetTrace
+from tidepool.traces.formats.text import LirsTrace, TextTrace, write_text
+from tidepool.traces.formats.vscsi import (
     VscsiPagesTrace,
     VscsiTrace,
+    write_vscsi,
+    write_vscsi_pages,
 )
-from tidepool.traces.formats.csv import CsvTrace, WattTrace, delimiter_of, first_line, parse_columns
-from tidepool.traces.formats.input_file import find_source
-from tidepool.traces.formats.parquet_file import MAGIC
-from tidepool.traces.formats.redset import RedsetOptions, RedsetTrace, is_redset
+from tidepool.traces.formats.watt import WattTrace, write_watt
 from tidepool.traces.model import Chunk, Trace
 from tidepool.traces.parameters import parse_parameters
 
@@ -59,8 +56,8 @@ FORMATS: dict[str, Format] = {
             "Parquet; holds everything",
             (".parquet",),
             EVERYTHING | {"names"},
-            lambda source, _: native.NativeTrace(source),
-            native.write_native,
+            lambda source, _: NativeTrace(source),
+            write_native,
         ),
         Format(
             "text",
@@ -68,7 +65,7 @@ FORMATS: dict[str, Format] = {
             (".txt",),
             frozenset(),
             lambda source, _: TextTrace(source),
-            writers.write_text,
+            write_text,
         ),
         Format(
             "csv",
@@ -76,7 +73,7 @@ FORMATS: dict[str, Format] = {
             (".csv",),
             EVERYTHING,
             CsvTrace,
-            writers.write_csv,
+            write_csv,
         ),
         Format(
             "oracleGeneral",
@@ -84,7 +81,7 @@ FORMATS: dict[str, Format] = {
             (".oraclegeneral", ".oraclegeneral.bin"),
             frozenset({"seconds"}),
             lambda source, _: OracleGeneralTrace(source),
-            writers.write_oracle_general,
+            write_oracle_general,
         ),
         Format(
             "vscsi",
@@ -92,7 +89,7 @@ FORMATS: dict[str, Format] = {
             (".vscsi", ".vscsitrace", ".vscsi1", ".vscsi2"),
             frozenset({"writes", "time"}),
             lambda source, _: VscsiTrace(source),
-            writers.write_vscsi,
+            write_vscsi,
         ),
         Format(
             "vscsi-8k",
@@ -100,7 +97,7 @@ FORMATS: dict[str, Format] = {
             (),
             frozenset({"writes", "time"}),
             lambda source, _: VscsiPagesTrace(source),
-            writers.write_vscsi_pages,
+            write_vscsi_pages,
         ),
         Format(
             "lirs",
@@ -108,7 +105,7 @@ FORMATS: dict[str, Format] = {
             (".trc", ".trace"),
             frozenset(),
             lambda source, _: LirsTrace(source),
-            writers.write_text,
+            write_text,
         ),
         Format(
             "arc",
@@ -116,7 +113,7 @@ FORMATS: dict[str, Format] = {
             (".lis",),
             frozenset(),
             lambda source, _: ArcTrace(source),
-            writers.write_arc,
+            write_arc,
         ),
         Format(
             "watt",
@@ -124,7 +121,7 @@ FORMATS: dict[str, Format] = {
             (),
             frozenset({"writes"}),
             WattTrace,
-            writers.write_watt,
+            write_watt,
         ),
         Format(
             "redset",
@@ -140,7 +137,7 @@ FORMATS: dict[str, Format] = {
             "a server's recording of its references",
             (".rec",),
             frozenset({"events", "writes", "time", "flags", "backend", "names"}),
-            lambda source, _: recording.RecordingTrace(source),
+            lambda source, _: RecordingTrace(source),
             None,
         ),
     )
@@ -172,85 +169,3 @@ def parse_format(text: str) -> tuple[Format, RedsetOptions | None]:
             f'invalid options "{rest}"', f"Write {name}:OPTION=VALUE,…, each option once."
         )
     return format, parse_parameters(format.options, words)
-
-
-def format_of_name(path: str) -> Format | None:
-    """Return the format that a file's name says, compression aside."""
-    name = strip_compression(os.path.basename(path)).lower()
-    return next((f for f in FORMATS.values() if name.endswith(f.extensions)), None)
-
-
-def format_of_contents(head: bytes, named: Format | None) -> Format | None:
-    """Return the format of what begins with ``head``; where two look the same, the named one."""
-    if head.startswith(MAGIC):
-        return FORMATS["native"]
-    if head.startswith(recording.MAGIC):
-        return FORMATS["recording"]
-    if b"\0" in head or b"\xff" in head:
-        return _binary_format(head)
-    line = first_line(head)[0].strip()
-    if line == WattTrace.HEADER:
-        return FORMATS["watt"]
-    if re.fullmatch(r"(\d+|\*)\s*(#.*)?", line):
-        return named if named in (FORMATS["lirs"], FORMATS["csv"]) else FORMATS["text"]
-    if re.fullmatch(r"\d+([ \t]+\d+){3}", line):
-        return FORMATS["arc"]
-    return FORMATS["csv"] if delimiter_of(line) in line else None
-
-
-def _binary_format(head: bytes) -> Format | None:
-    if _has_versions(head, 1, 15, 32) or _has_versions(head, 2, 3, 40):
-        return FORMATS["vscsi"]
-    records = np.frombuffer(head, writers.ORACLE_GENERAL, min(len(head) // 24, 1000))
-    following = records["next"]
-    plausible = (following == -1) | (following == 2**63 - 1) | (following > np.arange(len(records)))
-    if len(records) and plausible.all() and (records["time"][1:] >= records["time"][:-1]).all():
-        return FORMATS["oracleGeneral"]
-    return None
-
-
-def _has_versions(head: bytes, version: int, at: int, record_bytes: int) -> bool:
-    """Whether the first two vSCSI records are of this version, and their commands below 256."""
-    records = (
-        head[i : i + record_bytes] for i in (0, record_bytes) if i + record_bytes <= len(head)
-    )
-    checks = [record[at] == version and record[at - 2] == 0 for record in records]
-    return bool(checks) and all(checks)
-
-
-def open_trace(
-    path: str | os.PathLike[str],
-    format: str | None = None,
-    columns: Mapping[str, str] | None = None,
-) -> FileTrace:
-    """Open a trace file.
-
-    gzip, xz and zstd are undone.  Without ``format``, the contents tell the
-    format, and where they do not, the name.  ``columns`` says where in a CSV
-    file the fields of an event are, by the columns' names or by their
-    numbers from 1: {"page": "lbn", "kind": "op", "time": "ts:s"}.
-
-    Nothing more is read than to know what the file is (of a file of Redset,
-    all queries); the events are read by the trace's chunks(), as often as
-    that is called.
-
-    Raises TraceError if the file cannot be read or its format not told.
-    """
-    path = os.fspath(path)
-    if columns is not None and format not in (None, "csv"):
-        raise TraceError(f"a trace of format {format} has no columns to choose from")
-    source, head = find_source(path)
-    if columns is not None:
-        return CsvTrace(source, head, parse_columns(columns))
-    if format is not None:
-        wanted, options = parse_format(format)
-        return wanted.open(source, head, *([] if options is None else [options]))
-    named = format_of_name(path)
-    found = format_of_contents(head, named) or named
-    if found is None:
-        raise TraceError(
-            f"{path}: cannot tell the format of the trace", f"Name it: one of {', '.join(FORMATS)}."
-        )
-    if found.name == "native" and is_redset(source):
-        found = FORMATS["redset"]
-    return found.open(source, head)

@@ -11,9 +11,11 @@ import numpy as np
 
 from tidepool.errors import TraceError
 from tidepool.traces.columns import references, select
+from tidepool.traces.formats.base import NotHeldError
+from tidepool.traces.formats.detection import format_of_name
 from tidepool.traces.formats.input_file import COMPRESSIONS, Compression, told
-from tidepool.traces.formats.output_file import NotHeldError, new_file
-from tidepool.traces.formats.registry import WRITABLE, Format, find_format, format_of_name
+from tidepool.traces.formats.output_file import new_file
+from tidepool.traces.formats.registry import WRITABLE, Format, find_format
 from tidepool.traces.model import PAGE_SIZE, Chunk, Kind, Trace
 
 
