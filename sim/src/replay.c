@@ -129,6 +129,14 @@ tps_replay_resize(tps_replay *replay, uint32_t frames, uint64_t now)
 		}
 }
 
+/* Of a sample, what was left out counts too. */
+static inline bool
+come_to(tps_replay *replay, const tps_events *events, size_t i)
+{
+	return events->before == NULL ||
+		tally_come_to(&replay->tally, events->before[i]);
+}
+
 bool
 tps_replay_feed(tps_replay *replay, const tps_events *events)
 {
@@ -145,16 +153,29 @@ tps_replay_feed(tps_replay *replay, const tps_events *events)
 			end = events->kind == NULL ? events->n : end + 1;
 		while (i < end)
 		{
-			size_t		n = tally_run_length(&replay->tally, end - i);
+			size_t		run_end;
 
-			if (!replay_run(replay, events, i, i + n))
+			if (!come_to(replay, events, i))
 				return false;
-			i += n;
+			run_end = tally_run_end(&replay->tally, events, i, end);
+			if (!replay_run(replay, events, i, run_end))
+				return false;
+			i = run_end;
 		}
-		if (i < events->n && !replay_event(replay, events, i++))
-			return false;
+		if (i < events->n)
+		{
+			if (!come_to(replay, events, i) || !replay_event(replay, events, i))
+				return false;
+			i++;
+		}
 	}
 	return true;
+}
+
+bool
+tps_replay_end(tps_replay *replay, uint64_t references)
+{
+	return tally_end(&replay->tally, references);
 }
 
 /* ---- results ---- */
@@ -163,7 +184,7 @@ void
 tps_replay_totals(const tps_replay *replay, tps_totals *totals)
 {
 	*totals = replay->tally.totals;
-	if (replay->tally.warmup_left > 0)
+	if (!replay->tally.counting)
 		memset(totals, 0, sizeof(*totals));
 }
 
@@ -192,7 +213,7 @@ tps_replay_relation(const tps_replay *replay, size_t i, uint64_t *relation,
 					uint64_t *requests, uint64_t *misses)
 {
 	const count_pair *pair = &replay->tally.relations[i];
-	bool		counting = replay->tally.warmup_left == 0;
+	bool		counting = replay->tally.counting;
 
 	*relation = pair->key;
 	*requests = counting ? pair->requests : 0;

@@ -192,5 +192,5 @@ replay_run(tps_replay *replay, const tps_events *events, size_t from, size_t to)
 		misses = run_policy(replay, events, from, to, true, false, &ok);
 	else
 		misses = run_policy(replay, events, from, to, false, false, &ok);
-	return tally_run(&replay->tally, to - from, misses) && ok;
+	return tally_run(&replay->tally, events, from, to, misses) && ok;
 }

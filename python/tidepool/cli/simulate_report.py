@@ -68,10 +68,11 @@ def rows(run: Run) -> Iterator[dict[str, Any]]:
     out.pop("resize", None)
     out |= {f"tier_{name}": value for name, value in out.pop("ssd", {}).items()}
     series = out.pop("series", None)
+    out.pop("last_interval", None)
     relations = out.pop("relations", None)
     if series is not None:
-        for i, ratio in enumerate(series):
-            yield out | {"end": (i + 1) * run.result.interval, "interval_hit_ratio": ratio}
+        for end, ratio in zip(run.result.interval_ends.tolist(), series, strict=True):
+            yield out | {"end": end, "interval_hit_ratio": ratio}
     elif relations is not None:
         for relation in relations:
             yield out | {
@@ -158,13 +159,13 @@ class Printer:
 
     def _print_series(self, runs: Sequence[Run]) -> None:
         series = [run.result.series for run in runs if run.result.series is not None]
-        interval = runs[0].result.interval
+        first = runs[0].result
         print_table(
-            f"hit ratio of every {count(interval)} references",
+            f"hit ratio of every {count(first.interval)} references",
             ("up to", *labels(runs)),
             [
-                (count((i + 1) * interval), *(percent(s[i]) if i < len(s) else "" for s in series))
-                for i in range(max(map(len, series)))
+                (count(end), *map(percent, ratios))
+                for end, *ratios in zip(first.interval_ends.tolist(), *series, strict=True)
             ],
             left=0,
         )
@@ -240,7 +241,7 @@ def _series_picture(runs: Sequence[Run]) -> Figure:
     for run, label in zip(runs, labels(runs), strict=True):
         trace, hit_ratio = run.result.trace, run.result.series
         assert hit_ratio is not None
-        series.append(Series(trace, label, run.result.interval, hit_ratio))
+        series.append(Series(trace, label, run.result.interval_ends, hit_ratio))
         if run.options.warmup:
             marks.append(Mark(trace, run.options.warmup, "end of warm-up"))
         marks += [Mark(trace, at, f"{count(frames)} frames") for at, frames in run.options.resize]
