@@ -8,10 +8,11 @@ import io
 import lzma
 import os
 import stat
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, BinaryIO, cast
 
 import zstandard
@@ -128,6 +129,7 @@ class Source:
     path: str  # as the user wrote it, for messages
     location: str  # absolute: another process may have another directory
     layers: tuple[Compression, ...]
+    spool: object = None  # keeps the file at location, a copy of a pipe, while it is needed
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
@@ -157,38 +159,57 @@ def _restore(path: str, location: str, extensions: tuple[str, ...]) -> Source:
     return Source(path, location, tuple(by_extension[extension] for extension in extensions))
 
 
+STANDARD_INPUT = "-"
+
+
 def find_source(path: str) -> tuple[Source, bytes]:
     """Return the file and the head of its contents, having found out how it is compressed.
 
-    Raises TraceError if there is no such file, it cannot be read again and
-    again, or is empty.
+    Traces are read more than once: a pipe, or standard input (``-``), is
+    copied to a temporary file.  Raises TraceError if there is no such file, it
+    cannot be read, or is empty.
     """
     with told(path):
-        _check_readable(path)
-        source = Source(path, os.path.abspath(path), ())
+        source = _located(path)
+        path = source.path
         head = source.head()
         if not head:
             raise TraceError(f"{path}: the file is empty")
         while layer := next((c for c in COMPRESSIONS if c.recognise(head)), None):
             if len(source.layers) == MAX_LAYERS:
                 raise TraceError(f"{path}: compressed more than {MAX_LAYERS} times")
-            source = Source(path, source.location, (*source.layers, layer))
+            source = replace(source, layers=(*source.layers, layer))
             head = source.head()
         if not head:
             raise TraceError(f"{path}: the compressed file is empty")
     return source, head
 
 
-def _check_readable(path: str) -> None:
-    if path == "-":
-        raise TraceError(
-            "a trace cannot be read from standard input",
-            "It is read more than once: write it to a file.",
-        )
+def _located(path: str) -> Source:
+    """Return the file as it is; a pipe, as its copy."""
+    if path == STANDARD_INPUT:
+        with open(0, "rb", closefd=False) as stream:
+            return _spooled("stdin", stream)
     mode = os.stat(path).st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if stat.S_ISFIFO(mode):
+        with open(path, "rb") as stream:
+            return _spooled(path, stream)
     if not stat.S_ISREG(mode):
-        raise TraceError(
-            f"{path}: not a regular file", "A trace is read more than once: write it to a file."
-        )
+        raise TraceError(f"{path}: neither a file nor a pipe")
+    return Source(path, os.path.abspath(path), ())
+
+
+def _spooled(path: str, stream: BinaryIO) -> Source:
+    copy = tempfile.NamedTemporaryFile(prefix="tidepool-pipe-")  # noqa: SIM115
+    while block := stream.read(BLOCK_BYTES):
+        try:
+            copy.write(block)
+            copy.flush()
+        except OSError as error:
+            raise TraceError(
+                f"{path}: cannot be copied to {tempfile.gettempdir()}: {error.strerror}",
+                "Set TMPDIR to a directory with more room, or write the trace to a file.",
+            ) from None
+    return Source(path, copy.name, (), copy)
