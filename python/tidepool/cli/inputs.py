@@ -114,7 +114,7 @@ def warn_of_flaws(path: str, trace: Trace) -> None:
 
 
 def _open(path: str, reading: Reading) -> Trace:
-    trace = open_trace(path, reading.format, reading.columns)
+    trace = open_trace(path, reading.format, reading.columns, reading.keys)
     warn_of_flaws(path, trace)
     for chunk in trace.chunks():
         if references(chunk):

@@ -11,6 +11,7 @@ import click
 
 from tidepool.cli.bar import watched
 from tidepool.cli.inputs import warn_of_flaws
+from tidepool.cli.options import columns_help, keys_option
 from tidepool.cli.printing import aligned, byte_size, duration
 from tidepool.errors import TraceError
 from tidepool.traces import (
@@ -109,8 +110,9 @@ read_options = (
         "--columns",
         callback=_parse_columns,
         metavar="FIELD=COLUMN,…",
-        help="Where in a CSV file the fields are, by name or number from 1.",
+        help=columns_help,
     ),
+    keys_option,
 )
 to_option = click.option(
     "--to", "target_format", type=click.Choice(WRITABLE), help="Format written."
@@ -153,6 +155,7 @@ def info(
     output: str,
     source_format: str | None,
     columns: Mapping[str, str] | None,
+    keys: str | None,
 ) -> None:
     """Show what is in traces: events, pages, relations, time.
 
@@ -163,15 +166,17 @@ def info(
       tidepool trace info --format json *.parquet | jq .pages
     """
     for path in traces:
-        opened = _open(path, source_format, columns)
+        opened = _open(path, source_format, columns, keys)
         with watched("reading", opened) as read:
             found = trace_info(read)
         show = _as_json if output == "json" else _as_table
         click.echo(show(path, opened.format, found))
 
 
-def _open(path: str, format: str | None, columns: Mapping[str, str] | None) -> FileTrace:
-    trace = open_trace(path, format, columns)
+def _open(
+    path: str, format: str | None, columns: Mapping[str, str] | None, keys: str | None
+) -> FileTrace:
+    trace = open_trace(path, format, columns, keys)
     warn_of_flaws(path, trace)
     return trace
 
@@ -257,6 +262,7 @@ def convert(
     target: str,
     source_format: str | None,
     columns: Mapping[str, str] | None,
+    keys: str | None,
     target_format: str | None,
     renumber: bool,
 ) -> None:
@@ -272,7 +278,7 @@ def convert(
       tidepool trace convert --columns page=2,time=1:s disk.csv disk.parquet
       tidepool trace convert --to watt --renumber orders.parquet orders.csv
     """
-    opened: Trace = _open(source, source_format, columns)
+    opened: Trace = _open(source, source_format, columns, keys)
     write(RenumberedTrace(opened) if renumber else opened, target, target_format)
 
 
@@ -294,6 +300,7 @@ def sample(
     seed: int,
     source_format: str | None,
     columns: Mapping[str, str] | None,
+    keys: str | None,
     target_format: str | None,
 ) -> None:
     """Keep the references to a part of the pages, chosen by a hash.
@@ -306,7 +313,8 @@ def sample(
       tidepool trace sample --rate 1% big.parquet small.parquet
       tidepool trace sample --rate 0.1 --seed 7 big.parquet other.parquet
     """
-    write(sample_trace(_open(source, source_format, columns), rate, seed), target, target_format)
+    opened = _open(source, source_format, columns, keys)
+    write(sample_trace(opened, rate, seed), target, target_format)
 
 
 def write(source: Trace, target: str, format: str | None) -> None:

@@ -2,9 +2,9 @@
 
 - ``opening``: ``open_trace``; ``writing``: ``write_trace``, with an account of what is lost;
 - ``registry``: the table of formats; ``detection``: which of them a file is in;
-- a module for each format: ``native``, ``text`` (LIRS, too), ``csv``, ``watt``, ``arc``,
-  ``vscsi``, ``oracle_general``, ``recording`` (a server's), ``redset``;
-- ``base``, ``c_parser``, ``fields``, ``lines``: what formats share;
+- a module for each format: ``native``, ``parquet`` (of others), ``csv``, ``watt``, ``text``
+  (LIRS, too), ``arc``, ``vscsi``, ``oracle_general``, ``recording`` (a server's), ``redset``;
+- ``base``, ``c_parser``, ``fields``, ``keys``, ``lines``: what formats share;
 - ``input_file``, ``output_file``, ``parquet_file``: the bytes.
 """
 

@@ -53,6 +53,7 @@ class ParsedTrace(FileTrace):
     parser: int  # tps_format
     columns: tuple[str, ...]
     unit: str  # what positions in messages count
+    hint: str | None = None  # what to do about a page that is none
     page_bytes = 0
 
     def _read(self) -> Iterator[Chunk]:
@@ -68,7 +69,7 @@ class ParsedTrace(FileTrace):
             yield columns.take()
         if reader.error != ffi.NULL:
             why = ffi.string(reader.error).decode()
-            raise TraceError(f"{self.path}: {self.unit} {reader.position}: {why}")
+            raise TraceError(f"{self.path}: {self.unit} {reader.position}: {why}", self.hint)
 
     @staticmethod
     def _feed(reader: Any, block: bytes, columns: _Columns) -> Iterator[Chunk]:

@@ -17,44 +17,52 @@ from tidepool.traces.columns import column
 from tidepool.traces.formats.base import FileTrace
 from tidepool.traces.formats.fields import FIELDS, Column, EventMaker, find_columns
 from tidepool.traces.formats.input_file import BLOCK_BYTES, Source, shown
+from tidepool.traces.formats.keys import HINT, make_keys
 from tidepool.traces.formats.lines import words, write_lines
 from tidepool.traces.model import Chunk, Kind, Trace
 
 DELIMITERS = ",;\t|"
+
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?")
 
 
 class CsvTrace(FileTrace):
     """A CSV trace.
 
     ``columns`` says where the fields are; by default, in the columns of
-    their names.  A first line in which the page is no number is a header;
-    lines before it that begin with # are skipped.
+    their names.  ``keys`` says how pages are made of keys that are no numbers.
+    Lines at the beginning that begin with # are skipped.
     """
 
     format = "csv"
 
     def __init__(
-        self, source: Source, head: bytes, columns: Mapping[str, Column] | None = None
+        self,
+        source: Source,
+        head: bytes,
+        columns: Mapping[str, Column] | None = None,
+        keys: str | None = None,
     ) -> None:
         super().__init__(source)
         first, self._skip = first_line(head)
         self._delimiter = delimiter_of(first)
         try:
-            header = [
-                name.strip() for name in next(csv.reader([first], delimiter=self._delimiter), [])
+            cells = [
+                cell.strip() for cell in next(csv.reader([first], delimiter=self._delimiter), [])
             ]
         except csv.Error:
             raise TraceError(f"{self.path}: the first line is not CSV") from None
-        self._indexes = find_columns(self.path, columns, header)
+        keyed = keys is not None
+        is_header = _is_header(cells, columns, keyed)
+        self._indexes = find_columns(self.path, columns, cells, is_header, keyed)
+        self._keys = keys
         self._unit = columns["time"].unit if columns and "time" in columns else "us"
-        self._width = len(header)
-        place = self._indexes["page" if "page" in self._indexes else "block"]
-        if not header[place].isdigit():
-            self._skip += 1
+        self._width = len(cells)
+        self._skip += is_header
 
     def _read(self) -> Iterator[Chunk]:
         row = self._skip
-        events = EventMaker(self.path, self._unit)
+        events = EventMaker(self.path, self._unit, make_keys(self._keys))
         with self.source.open() as stream, self._told():
             for batch in self._batches(stream):  # of fewer rows than a chunk may have
                 if batch.num_rows == 0:
@@ -68,6 +76,8 @@ class CsvTrace(FileTrace):
         for field, index in self._indexes.items():
             fractional = field == "time" and self._unit != "us"
             types[f"c{index}"] = pa.float64() if fractional else FIELDS[field]
+            if field == "page" and self._keys is not None:
+                types[f"c{index}"] = pa.string()
         yield from pacsv.open_csv(
             stream,
             pacsv.ReadOptions(
@@ -91,7 +101,9 @@ class CsvTrace(FileTrace):
         try:
             yield
         except pa.ArrowInvalid as error:
-            raise TraceError(f"{self.path}: {self._explain(str(error).splitlines()[0])}") from None
+            what = self._explain(str(error).splitlines()[0])
+            hint = HINT if "not a page: " in what else None
+            raise TraceError(f"{self.path}: {what}", hint) from None
 
     def _explain(self, message: str) -> str:
         if "straddling" in message:
@@ -111,6 +123,22 @@ class CsvTrace(FileTrace):
         if found := re.search(r"invalid value '(.*?)'?$", message):
             return f'{where}not a {field}: "{shown(found[1])}"'
         return where + message.rpartition(": ")[2]
+
+
+def _is_header(cells: list[str], columns: Mapping[str, Column] | None, keyed: bool) -> bool:
+    """Whether the first line has names of columns.
+
+    So it does if it has one that is asked for.  If columns are asked for by
+    number, it does unless the page in it is a number, or may be a key.
+    """
+    if columns is None:
+        return True
+    if any(column.number is None and column.name in cells for column in columns.values()):
+        return True
+    place = columns["page" if "page" in columns else "block"].number
+    if place is None or not 1 <= place <= len(cells):
+        return True  # which is an error, of a column that is not there
+    return not keyed and not _NUMBER.fullmatch(cells[place - 1])
 
 
 def first_line(head: bytes) -> tuple[str, int]:

@@ -40,6 +40,18 @@ def format_of_contents(head: bytes, named: Format | None) -> Format | None:
     return FORMATS["csv"] if delimiter_of(line) in line else None
 
 
+def format_of_table(head: bytes, named: Format | None, has_columns: bool) -> Format | None:
+    """Return the format of what has columns, or a key a line; None if it has neither."""
+    if head.startswith(PARQUET_MAGIC):
+        return FORMATS["parquet"]
+    if has_columns or named == FORMATS["csv"]:
+        return FORMATS["csv"]
+    if b"\0" in head:
+        return None
+    line = first_line(head)[0]
+    return FORMATS["csv"] if delimiter_of(line) in line else FORMATS["text"]
+
+
 def _binary_format(head: bytes) -> Format | None:
     if _has_versions(head, 1, 15, 32) or _has_versions(head, 2, 3, 40):
         return FORMATS["vscsi"]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tidepool.errors import TraceError
 from tidepool.traces.formats.input_file import shown
+from tidepool.traces.formats.keys import Keys
 from tidepool.traces.model import Chunk, Kind
 
 # What a column can be for, and how it is read.  A block, with a relation and
@@ -51,12 +52,17 @@ class Column:
     name: str
     unit: str = "us"  # of time
 
-    def index(self, header: list[str]) -> int | None:
-        """Return the column's position from 0 in a file with this header, if it has it."""
-        if self.name in header:
-            return header.index(self.name)
-        if self.name.isascii() and self.name.isdigit() and 1 <= int(self.name) <= len(header):
-            return int(self.name) - 1
+    @property
+    def number(self) -> int | None:
+        """The number that it may be."""
+        return int(self.name) if self.name.isascii() and self.name.isdigit() else None
+
+    def index(self, cells: list[str], are_names: bool) -> int | None:
+        """Return its position from 0 in a file with this first line, if the file has it."""
+        if are_names and self.name in cells:
+            return cells.index(self.name)
+        if self.number is not None and 1 <= self.number <= len(cells):
+            return self.number - 1
         return None
 
 
@@ -75,23 +81,33 @@ def parse_columns(columns: Mapping[str, str]) -> dict[str, Column]:
 
 
 def find_columns(
-    path: str, columns: Mapping[str, Column] | None, header: list[str]
+    path: str,
+    columns: Mapping[str, Column] | None,
+    cells: list[str],
+    are_names: bool = True,
+    keyed: bool = False,
 ) -> dict[str, int]:
-    """Return the position of each field's column in a file with this header.
+    """Return the position of each field's column in a file with this first line.
 
     Without ``columns``, fields are in the columns of their names.
+    ``are_names``: the first line is a header.  ``keyed``: pages are made of
+    keys, which are in one column.
     """
     if columns is None:
-        columns = {field: Column(field) for field in FIELDS if field in header}
-    names = ", ".join(map(shown, header[:20]))
+        columns = {field: Column(field) for field in FIELDS if field in cells}
+    names = ", ".join(map(shown, cells[:20]))
     if "page" not in columns and "block" not in columns:
         raise TraceError(
             f'{path}: no column "page" or "block"',
             f"Say which columns to read, e.g. page=NAME,time=NAME:s.  The file has: {names}.",
         )
+    if keyed and "page" not in columns:
+        raise TraceError(
+            f"{path}: no column for keys", f"Name one: page=COLUMN.  The file has: {names}."
+        )
     indexes: dict[str, int] = {}
     for field, column in columns.items():
-        index = column.index(header)
+        index = column.index(cells, are_names)
         if index is None:
             raise TraceError(f'{path}: no column "{column.name}"', f"The file has: {names}.")
         if index in indexes.values():
@@ -104,13 +120,14 @@ class EventMaker:
     """Makes the events of a file, in order, of columns with the types in FIELDS.
 
     ``unit`` is the time's; a time in another unit than microseconds is a
-    floating-point number.  Rows are counted in messages as the file counts
-    them, from 1.
+    floating-point number.  With ``keys``, the page is a key.  Rows are counted
+    in messages as the file counts them, from 1.
     """
 
-    def __init__(self, path: str, unit: str = "us") -> None:
+    def __init__(self, path: str, unit: str = "us", keys: Keys | None = None) -> None:
         self._path = path
         self._microseconds = UNITS[unit]
+        self._keys = keys
         self._time = 0  # the latest so far
 
     def chunk(self, columns: Mapping[str, Any], row: int) -> Chunk:
@@ -145,6 +162,8 @@ class EventMaker:
                 missing = int(values.is_null().to_numpy(zero_copy_only=False).argmax())
                 raise self._wrong(row + missing, f"no {field}")
             values = values.fill_null(0)
+        if field == "page" and self._keys is not None:
+            return self._keys.pages(values)
         array: NDArray[Any] = values.to_numpy(zero_copy_only=False)
         return self._times(array, row) if field == "time" else array
 
@@ -178,8 +197,10 @@ class EventMaker:
     def _bitmaps(self, values: Any, row: int) -> dict[int, bytes]:
         bitmaps = {}
         for at in np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False)).tolist():
+            value = values[at].as_py()
             try:
-                bitmaps[at] = bytes.fromhex(values[at].as_py().removeprefix("0x"))
+                binary = isinstance(value, bytes)
+                bitmaps[at] = value if binary else bytes.fromhex(value.removeprefix("0x"))
             except ValueError:
                 raise self._wrong(row + at, "the bitmap is not hexadecimal") from None
         return bitmaps

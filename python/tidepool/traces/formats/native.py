@@ -126,16 +126,17 @@ class NativeTrace(FileTrace):
             names = file.schema_arrow.names
             metadata = file.metadata.metadata or {}
             self.length = file.metadata.num_rows
-        self._read_metadata(metadata)
+        self._read_metadata(metadata, names)
         if "block" not in names:
             raise TraceError(f'{self.path}: the trace has no column "block"')
 
-    def _read_metadata(self, metadata: dict[bytes, bytes]) -> None:
+    def _read_metadata(self, metadata: dict[bytes, bytes], names: list[str]) -> None:
         version = metadata.get(b"tidepool.version")
         if version is None:
             raise TraceError(
                 f"{self.path}: a Parquet file, but not a trace",
-                "What makes it one is in docs/trace-format.md.",
+                "Say which columns to read: --columns page=NAME,…"
+                f"  The file has: {', '.join(map(shown, names[:20]))}.",
             )
         if version != str(VERSION).encode():
             raise TraceError(
@@ -146,8 +147,8 @@ class NativeTrace(FileTrace):
             defaults = json.loads(metadata.get(b"tidepool.defaults", b"[]"))
             self._unread = {"bitmap", *DTYPES} & set(defaults)
             self.page_size = int(metadata.get(b"tidepool.page_size", PAGE_SIZE))
-            names = json.loads(metadata.get(b"tidepool.relations", b"{}"))
-            self.relations = {int(relation): str(name) for relation, name in names.items()}
+            relations = json.loads(metadata.get(b"tidepool.relations", b"{}"))
+            self.relations = {int(relation): str(name) for relation, name in relations.items()}
             if (recorded := metadata.get(b"tidepool.recorded")) is not None:
                 self.recorded = parse_recorded(recorded)
         except (ValueError, TypeError, AttributeError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO
 
@@ -10,11 +10,14 @@ from tidepool.errors import TraceError
 from tidepool.traces.formats.arc import ArcTrace, write_arc
 from tidepool.traces.formats.base import FileTrace
 from tidepool.traces.formats.csv import CsvTrace, write_csv
+from tidepool.traces.formats.fields import Column
+from tidepool.traces.formats.input_file import Source
 from tidepool.traces.formats.native import NativeTrace, write_native
 from tidepool.traces.formats.oracle_general import OracleGeneralTrace, write_oracle_general
+from tidepool.traces.formats.parquet import ParquetTrace
 from tidepool.traces.formats.recording import RecordingTrace
 from tidepool.traces.formats.redset import RedsetOptions, RedsetTrace
-from tidepool.traces.formats.text import LirsTrace, TextTrace, write_text
+from tidepool.traces.formats.text import KeysTrace, LirsTrace, TextTrace, write_text
 from tidepool.traces.formats.vscsi import (
     VscsiPagesTrace,
     VscsiTrace,
@@ -29,23 +32,42 @@ EVERYTHING = frozenset({"events", "writes", "time", "flags", "backend", "scan"})
 
 
 @dataclass(frozen=True)
+class Choices:
+    """What a user may choose when a file is opened.
+
+    ``columns`` says where the fields of an event are, ``keys`` how pages are
+    made of keys that are no numbers (keys.py); ``options`` follow a format's
+    name.
+    """
+
+    columns: Mapping[str, Column] | None = None
+    keys: str | None = None
+    options: RedsetOptions | None = None
+
+
+@dataclass(frozen=True)
 class Format:
     """A trace format.
 
     ``holds`` is what a file can say beside the pages referenced: "events"
     other than references, which references are "writes", "time" or only
     "seconds", "flags", "backend", "scan", the relations' "names".  A format
-    without ``write`` is only read; ``options`` is the dataclass of what can be
-    chosen when it is.
+    without ``write`` is only read.  ``takes`` names the choices that its reader
+    has; ``options`` is the dataclass of those that follow its name.
     """
 
     name: str
     title: str
     extensions: tuple[str, ...]
     holds: frozenset[str]
-    open: Callable[..., FileTrace]  # of the source, its head and, if there are any, options
+    open: Callable[[Source, bytes, Choices], FileTrace]  # of the source and its head
     write: Callable[[Trace, Iterator[Chunk], IO[bytes]], None] | None
+    takes: frozenset[str] = frozenset()
     options: type[RedsetOptions] | None = None
+
+
+def _open_text(source: Source, head: bytes, chosen: Choices) -> FileTrace:
+    return TextTrace(source) if chosen.keys is None else KeysTrace(source, chosen.keys)
 
 
 FORMATS: dict[str, Format] = {
@@ -56,7 +78,7 @@ FORMATS: dict[str, Format] = {
             "Parquet; holds everything",
             (".parquet",),
             EVERYTHING | {"names"},
-            lambda source, _: NativeTrace(source),
+            lambda source, *_: NativeTrace(source),
             write_native,
         ),
         Format(
@@ -64,23 +86,34 @@ FORMATS: dict[str, Format] = {
             "a page number a line; # begins a comment",
             (".txt",),
             frozenset(),
-            lambda source, _: TextTrace(source),
+            _open_text,
             write_text,
+            frozenset({"keys"}),
         ),
         Format(
             "csv",
             "CSV with a map of its columns",
             (".csv",),
             EVERYTHING,
-            CsvTrace,
+            lambda source, head, chosen: CsvTrace(source, head, chosen.columns, chosen.keys),
             write_csv,
+            frozenset({"columns", "keys"}),
+        ),
+        Format(
+            "parquet",
+            "other Parquet files, with a map of their columns",
+            (),
+            EVERYTHING,
+            lambda source, _, chosen: ParquetTrace(source, chosen.columns, chosen.keys),
+            None,
+            frozenset({"columns", "keys"}),
         ),
         Format(
             "oracleGeneral",
             "libCacheSim's records with the next access",
             (".oraclegeneral", ".oraclegeneral.bin"),
             frozenset({"seconds"}),
-            lambda source, _: OracleGeneralTrace(source),
+            lambda source, *_: OracleGeneralTrace(source),
             write_oracle_general,
         ),
         Format(
@@ -88,7 +121,7 @@ FORMATS: dict[str, Format] = {
             "VMware's vSCSI records; a request references its first block, as in libCacheSim",
             (".vscsi", ".vscsitrace", ".vscsi1", ".vscsi2"),
             frozenset({"writes", "time"}),
-            lambda source, _: VscsiTrace(source),
+            lambda source, *_: VscsiTrace(source),
             write_vscsi,
         ),
         Format(
@@ -96,7 +129,7 @@ FORMATS: dict[str, Format] = {
             "the same; a request references all its pages of 8 KiB",
             (),
             frozenset({"writes", "time"}),
-            lambda source, _: VscsiPagesTrace(source),
+            lambda source, *_: VscsiPagesTrace(source),
             write_vscsi_pages,
         ),
         Format(
@@ -104,7 +137,7 @@ FORMATS: dict[str, Format] = {
             "the LIRS authors' traces: text with * for breakpoints",
             (".trc", ".trace"),
             frozenset(),
-            lambda source, _: LirsTrace(source),
+            lambda source, *_: LirsTrace(source),
             write_text,
         ),
         Format(
@@ -112,7 +145,7 @@ FORMATS: dict[str, Format] = {
             "the ARC authors' traces: runs of blocks",
             (".lis",),
             frozenset(),
-            lambda source, _: ArcTrace(source),
+            lambda source, *_: ArcTrace(source),
             write_arc,
         ),
         Format(
@@ -120,7 +153,7 @@ FORMATS: dict[str, Format] = {
             "the CSV of the WATT authors' simulator",
             (),
             frozenset({"writes"}),
-            WattTrace,
+            lambda source, head, _: WattTrace(source, head),
             write_watt,
         ),
         Format(
@@ -128,16 +161,16 @@ FORMATS: dict[str, Format] = {
             "Amazon's Redset: the scans of 200 queries of an instance",
             (),
             EVERYTHING | {"names"},
-            lambda source, _, options=RedsetOptions(): RedsetTrace(source, options),  # noqa: B008
+            lambda source, _, chosen: RedsetTrace(source, chosen.options or RedsetOptions()),
             None,
-            RedsetOptions,
+            options=RedsetOptions,
         ),
         Format(
             "recording",
             "a server's recording of its references",
             (".rec",),
             frozenset({"events", "writes", "time", "flags", "backend", "names"}),
-            lambda source, _: RecordingTrace(source),
+            lambda source, *_: RecordingTrace(source),
             None,
         ),
     )
