@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from tidepool import parse_policy
+from tidepool.generators import DynZipfRo, RedsetLike, TpchScans
 from tidepool.simulation import Cell, count_pages, simulate
 from tidepool.traces import load
-from tidepool.traces.generators import DynZipfRo, RedsetLike, TpchScans
 from tidepool.traces.model import Trace
 
 OUT = Path(__file__).resolve().parent / "out"

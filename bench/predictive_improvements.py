@@ -25,8 +25,8 @@ from common import OUT, PAPER, dynzipf, redset, replay, report, tpch
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from tidepool.generators import DynZipfRo, DynZipfRoCs
 from tidepool.plots import style
-from tidepool.traces.generators import DynZipfRo, DynZipfRoCs
 from tidepool.traces.model import Trace
 
 # parameter: its value in the paper, and ours

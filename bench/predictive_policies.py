@@ -32,9 +32,9 @@ from common import OUT, PAPER, Runs, dynzipf, redset, replay, report, tpch
 from matplotlib.colors import CenteredNorm
 from matplotlib.figure import Figure
 
+from tidepool.generators import DynZipfRo, DynZipfRoCs
 from tidepool.plots import style
 from tidepool.plots.heatmap import COLOURS, value_text
-from tidepool.traces.generators import DynZipfRo, DynZipfRoCs
 from tidepool.traces.model import Trace
 
 WITHOUT_FORESIGHT = (

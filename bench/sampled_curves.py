@@ -23,9 +23,9 @@ from common import OUT, report
 from numpy.typing import NDArray
 
 from tidepool import parse_policy, policies
+from tidepool.generators import HotCold, OltpScan, Tpcc, Ycsb, Zipf
 from tidepool.simulation import Curve, Sampling, count_pages, sampled_curves
 from tidepool.traces import load
-from tidepool.traces.generators import HotCold, OltpScan, Tpcc, Ycsb, Zipf
 from tidepool.traces.model import Trace
 
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8)

@@ -24,8 +24,8 @@ from common import OUT, report
 from numpy.typing import NDArray
 
 from tidepool import InMemoryTrace, open_trace, parse_policy, write_trace
+from tidepool.generators import HotCold, Loop, OltpScan, Shifting, Zipf
 from tidepool.simulation import Cell, simulate
-from tidepool.traces.generators import HotCold, Loop, OltpScan, Shifting, Zipf
 from tidepool.traces.model import Kind, Trace
 
 SHARES = (0.01, 0.05, 0.1, 0.3, 0.6)  # frames, of the distinct pages

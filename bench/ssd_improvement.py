@@ -20,6 +20,7 @@ from statistics import fmean
 from common import OUT, report
 
 from tidepool import parse_policy
+from tidepool.generators import Ods, OltpScan, Tpcc, Ycsb
 from tidepool.plots import TimeBar, save, time_figure
 from tidepool.simulation import (
     Cell,
@@ -31,7 +32,6 @@ from tidepool.simulation import (
     simulate,
 )
 from tidepool.traces import load
-from tidepool.traces.generators import Ods, OltpScan, Tpcc, Ycsb
 from tidepool.traces.model import Trace
 
 NEW = "page_temperature"

@@ -24,6 +24,7 @@ import numpy as np
 from common import OUT, report
 
 from tidepool import parse_policy
+from tidepool.generators import Ods, Tpcc
 from tidepool.plots import TimeBar, curve_figure, save, time_figure
 from tidepool.simulation import (
     DEVICES,
@@ -39,7 +40,6 @@ from tidepool.simulation import (
 from tidepool.simulation.offline import least_time
 from tidepool.simulation.replay import Replay
 from tidepool.traces import load
-from tidepool.traces.generators import Ods, Tpcc
 from tidepool.traces.model import Trace
 
 POLICIES = ("none", "fifo", "lru", "clock", "cooling", "arc", "tac", "opt", "opt:by=time")

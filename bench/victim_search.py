@@ -22,11 +22,11 @@ import numpy as np
 from common import report
 
 from tidepool import parse_policy, policies
+from tidepool.generators import TpchScans
 from tidepool.simulation import Options
 from tidepool.simulation.replay import Replay
 from tidepool.traces import InMemoryTrace, load
-from tidepool.traces.generators import TpchScans
-from tidepool.traces.readahead import read_ahead
+from tidepool.traces.scans import read_ahead
 
 PAGES = 11_564  # of scan_mix.py's table
 FRAMES = round(0.3 * PAGES)

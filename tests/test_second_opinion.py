@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tidepool import parse_policy
-from tidepool.traces.generators import Shifting, Zipf
+from tidepool.generators import Shifting, Zipf
 
 pytest.importorskip("libcachesim")
 ROOT = Path(__file__).parents[1]

@@ -1,4 +1,10 @@
-"""Tidepool: replacement policies for buffer pools, simulated and explained."""
+"""Tidepool: replacement policies for buffer pools, simulated and explained.
+
+- ``policies``, ``pool``, ``scans``: the policies, one operation at a time;
+- ``traces``: page traces and their files; ``generators``: traces made by models;
+- ``simulation``: replays; ``plots``: pictures of results; ``cli``: the command;
+- ``server``, ``scratch``: PostgreSQL instances; ``workloads``, ``demo``: work for them.
+"""
 
 from tidepool.errors import TidepoolError
 from tidepool.policies import Param, Policy, PolicySpec, find_policy, parse_policy, policies

@@ -33,4 +33,15 @@ struct tps_replay
 	bool		only_choosers;	/* that is all that backends are for */
 };
 
+/* Tell the policy of all pages that backends have brought in. */
+void		replay_commit_admissions(tps_replay *replay);
+
+/* References from to below to (replay_loops.c).  False when memory ran out. */
+bool		replay_run(tps_replay *replay, const tps_events *events,
+					   size_t from, size_t to);
+
+/* An event that is no reference (replay_events.c).  False likewise. */
+bool		replay_event(tps_replay *replay, const tps_events *events,
+						 size_t i);
+
 #endif							/* TIDEPOOL_SIM_REPLAY_H */

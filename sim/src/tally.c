@@ -12,8 +12,8 @@ tally_init(tally *t, const tps_options *options)
 {
 	memset(t, 0, sizeof(*t));
 	t->options = *options;
-	t->warmup_left = options->warmup;
-	t->interval_left = options->interval;
+	t->counting = options->warmup == 0;
+	t->interval_end = options->interval;
 	t->detailed = options->per_relation || options->per_group;
 	return pagemap_init(&t->relation_index) &&
 		(!options->per_group || pagemap_init(&t->page_hits));
@@ -29,14 +29,35 @@ tally_free(tally *t)
 	pagemap_free(&t->page_hits);
 }
 
-size_t
-tally_run_length(const tally *t, size_t n)
+/* The first of events from to below to that comes after so many references. */
+static size_t
+first_after(const uint64_t *before, size_t from, size_t to, uint64_t references)
 {
-	if (t->warmup_left > 0 && n > t->warmup_left)
-		n = (size_t) t->warmup_left;
-	if (t->options.interval > 0 && n > t->interval_left)
-		n = (size_t) t->interval_left;
-	return n;
+	while (from < to)
+	{
+		size_t		middle = from + (to - from) / 2;
+
+		if (before[middle] < references)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return to;
+}
+
+size_t
+tally_run_end(const tally *t, const tps_events *events, size_t from, size_t to)
+{
+	uint64_t	end = UINT64_MAX;
+
+	if (!t->counting)
+		end = t->options.warmup;
+	if (t->options.interval > 0 && t->interval_end < end)
+		end = t->interval_end;
+	if (events->before != NULL)
+		return first_after(events->before, from, to, end);
+	return to - from > end - t->position ?
+		from + (size_t) (end - t->position) : to;
 }
 
 /* Counting begins: what the warm-up left in the sums goes. */
@@ -64,24 +85,45 @@ end_interval(tally *t)
 	}
 	t->series[t->series_count++] = t->interval_misses;
 	t->interval_misses = 0;
-	t->interval_left = t->options.interval;
+	t->interval_end += t->options.interval;
 	return true;
 }
 
 bool
-tally_run(tally *t, size_t references, uint64_t misses)
+tally_come_to(tally *t, uint64_t position)
 {
-	t->totals.requests += references;
-	t->totals.misses += misses;
-	if (t->warmup_left > 0 && (t->warmup_left -= references) == 0)
-		end_warmup(t);
-	if (t->options.interval > 0)
+	t->position = position;
+	if (!t->counting && position >= t->options.warmup)
 	{
-		t->interval_misses += misses;
-		if ((t->interval_left -= references) == 0)
-			return end_interval(t);
+		t->counting = true;
+		end_warmup(t);
 	}
+	while (t->options.interval > 0 && position >= t->interval_end)
+		if (!end_interval(t))
+			return false;
 	return true;
+}
+
+bool
+tally_run(tally *t, const tps_events *events, size_t from, size_t to,
+		  uint64_t misses)
+{
+	t->totals.requests += to - from;
+	t->totals.misses += misses;
+	t->interval_misses += misses;
+	return tally_come_to(t, events->before == NULL ?
+						 t->position + (to - from) : events->before[to - 1] + 1);
+}
+
+bool
+tally_end(tally *t, uint64_t references)
+{
+	uint64_t	begin;
+
+	if (!tally_come_to(t, references))
+		return false;
+	begin = t->interval_end - t->options.interval;
+	return t->options.interval == 0 || references <= begin || end_interval(t);
 }
 
 bool
@@ -181,7 +223,7 @@ tally_groups(const tally *t, double *hit_ratios, uint64_t *misses)
 	for (size_t i = 0; i < TPS_GROUPS; i++)
 	{
 		hit_ratios[i] = 0;
-		misses[i] = t->warmup_left == 0 ? t->group_misses[i] : 0;
+		misses[i] = t->counting ? t->group_misses[i] : 0;
 	}
 	for (size_t i = 0; i < (size_t) 1 << map->bits; i++)
 	{

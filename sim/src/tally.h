@@ -5,8 +5,11 @@
  *
  * The replay loop counts misses of a run of references in a register and
  * hands them over at the end of the run (tally_run); a run ends where the
- * warm-up or an interval does (tally_run_length).  Only what must be counted
+ * warm-up or an interval does (tally_run_end).  Only what must be counted
  * reference by reference goes through tally_detail.
+ *
+ * Warm-up and intervals are parts of the whole trace, also if only a sample of
+ * it is replayed.
  */
 #ifndef TIDEPOOL_SIM_TALLY_H
 #define TIDEPOOL_SIM_TALLY_H
@@ -26,10 +29,11 @@ typedef struct tally
 {
 	tps_options options;
 	tps_totals	totals;
-	uint64_t	warmup_left;	/* references until counting begins */
-	uint64_t	interval_left;	/* references until the interval is whole */
+	uint64_t	position;		/* references of the whole trace so far */
+	bool		counting;		/* the warm-up is over */
+	uint64_t	interval_end;	/* position at which the interval is whole */
 	uint64_t	interval_misses;
-	uint64_t   *series;			/* misses of each whole interval */
+	uint64_t   *series;			/* misses of each interval that is over */
 	size_t		series_count;
 	size_t		series_room;
 	bool		detailed;		/* tally_detail must be called */
@@ -49,11 +53,26 @@ typedef struct tally
 bool		tally_init(tally *t, const tps_options *options);
 void		tally_free(tally *t);
 
-/* How many of the next n references may be replayed as one run. */
-size_t		tally_run_length(const tally *t, size_t n);
+/*
+ * The next event comes after so many references of the whole trace, of which a
+ * sample has only some: the warm-up may be over, and intervals.  False when
+ * memory ran out.
+ */
+bool		tally_come_to(tally *t, uint64_t position);
 
-/* A run of references is over.  False when memory ran out. */
-bool		tally_run(tally *t, size_t references, uint64_t misses);
+/* The end of the run that begins with reference from and ends before to. */
+size_t		tally_run_end(const tally *t, const tps_events *events,
+						  size_t from, size_t to);
+
+/* A run of references, from to below to, is over.  False likewise. */
+bool		tally_run(tally *t, const tps_events *events, size_t from,
+					  size_t to, uint64_t misses);
+
+/*
+ * The trace is over, after so many references: so are the intervals, of which
+ * the last may be shorter.  May be called again.  False likewise.
+ */
+bool		tally_end(tally *t, uint64_t references);
 
 /* One reference within a run, if t->detailed.  False when memory ran out. */
 bool		tally_detail(tally *t, uint64_t page, bool miss);

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "events.h"
 #include "tier.h"
 
 static tps_tier *
@@ -73,7 +72,8 @@ tps_tier_new(tps_cache *cache, const tps_tier_options *options)
 	tier->dirty = calloc(cache->capacity, 1);
 	tier->flushing = malloc(cache->capacity * sizeof(*tier->flushing));
 	if (tier->stale == NULL || tier->dirty == NULL || tier->flushing == NULL ||
-		!queue_init(&tier->queue, options->write_buffer, cache->capacity) ||
+		!tier_queue_init(&tier->queue, options->write_buffer, cache->capacity,
+						 options->ssd.random_write) ||
 		!cache_keep_extents(cache, savings.random_saving,
 							savings.sequential_saving))
 	{
@@ -98,55 +98,8 @@ tps_tier_free(tps_tier *tier)
 	free(tier->stale);
 	free(tier->dirty);
 	free(tier->flushing);
-	queue_free(&tier->queue);
+	tier_queue_free(&tier->queue);
 	free(tier);
-}
-
-/* ---- what things cost ---- */
-
-/* The cache has waited for so long; the writer has gone on meanwhile. */
-static void
-spend(tps_tier *tier, double microseconds)
-{
-	tier->clock += microseconds;
-	queue_drain(tier);
-}
-
-static void
-disk_write(tps_tier *tier, uint64_t page)
-{
-	bool		sequential = tp_streams_access(&tier->writes, cache_page(page));
-	double		time = sequential ? tier->options.disk.sequential_write :
-		tier->options.disk.random_write;
-
-	tier->totals.sequential_writes += sequential;
-	tier->totals.random_writes += !sequential;
-	tier->totals.disk_write_time += time;
-	spend(tier, time);
-}
-
-static void
-count_read(tps_tier *tier, bool sequential, bool from_ssd)
-{
-	const tp_device *device = from_ssd ? &tier->options.ssd :
-		&tier->options.disk;
-	double		time = sequential ? device->sequential_read : device->random_read;
-
-	if (sequential)
-	{
-		tier->totals.sequential_reads++;
-		tier->totals.sequential_hits += from_ssd;
-	}
-	else
-	{
-		tier->totals.random_reads++;
-		tier->totals.random_hits += from_ssd;
-	}
-	if (from_ssd)
-		tier->totals.ssd_read_time += time;
-	else
-		tier->totals.disk_read_time += time;
-	spend(tier, time);
 }
 
 /* A page to the SSD that must not be lost: the cache waits for it. */
@@ -155,7 +108,7 @@ ssd_write_now(tps_tier *tier)
 {
 	tier->totals.ssd_writes++;
 	tier->totals.ssd_write_time += tier->options.ssd.random_write;
-	spend(tier, tier->options.ssd.random_write);
+	tier_spend(tier, tier->options.ssd.random_write);
 }
 
 /* ---- write-back: dirty pages of the SSD go to the disk ---- */
@@ -183,8 +136,8 @@ flush_page(tps_tier *tier, uint64_t page)
 {
 	tier->totals.flushed++;
 	tier->totals.ssd_read_time += tier->options.ssd.random_read;
-	spend(tier, tier->options.ssd.random_read);
-	disk_write(tier, page);
+	tier_spend(tier, tier->options.ssd.random_read);
+	tier_disk_write(tier, page);
 }
 
 static void
@@ -205,13 +158,27 @@ flush_all(tps_tier *tier)
 
 /* ---- pages come to the SSD and go ---- */
 
-void
-tier_forget(tps_tier *tier, uint32_t frame)
+/* The frame's copy is given up. */
+static void
+forget_copy(tps_tier *tier, uint32_t frame)
 {
-	queue_cancel(&tier->queue, frame);
+	tier_queue_cancel(&tier->queue, frame);
 	set_dirty(tier, frame, false);
 	pagetable_remove(&tier->cache->table, cache_page_of(tier->cache, frame));
 	tp_tier_forget(&tier->core, frame);
+}
+
+/* The frame's page is to be written to the SSD: at once, without a buffer. */
+static void
+write_to_ssd(tps_tier *tier, uint32_t frame)
+{
+	if (tier->queue.room == 0)
+		tier_count_written(tier, 1);
+	else if (tier_queue_add(&tier->queue, frame, tier->clock))
+	{
+		tier->totals.dropped++;
+		forget_copy(tier, tier_queue_drop(&tier->queue, &tier->core));
+	}
 }
 
 /* A frame that has been given to the page, or TP_NONE. */
@@ -233,7 +200,7 @@ admit(tps_tier *tier, uint64_t page, const tp_access *access)
 			set_dirty(tier, frame, false);
 			flush_page(tier, cache_page_of(tier->cache, frame));
 		}
-		queue_cancel(&tier->queue, frame);
+		tier_queue_cancel(&tier->queue, frame);
 		pagetable_remove(&tier->cache->table, cache_page_of(tier->cache, frame));
 		tp_tier_evict(&tier->core, frame, access);
 	}
@@ -252,12 +219,12 @@ read_page(tps_tier *tier, uint64_t page, const tp_access *access)
 
 	tier->totals.misjudged += sequential !=
 		(tier->core.extents->sequential > before);
-	count_read(tier, sequential, from_ssd);
+	tier_count_read(tier, sequential, from_ssd);
 	if (from_ssd)
 		return;
 	frame = admit(tier, page, access);
 	if (frame != TP_NONE)
-		queue_write(tier, frame);
+		write_to_ssd(tier, frame);
 }
 
 static void
@@ -267,11 +234,11 @@ write_page(tps_tier *tier, uint64_t page, const tp_access *access)
 
 	if (!tier->options.write_back)
 	{
-		disk_write(tier, page);
+		tier_disk_write(tier, page);
 		if (frame != TP_NONE)
 		{
 			tp_tier_written(&tier->core, frame);
-			queue_write(tier, frame);
+			write_to_ssd(tier, frame);
 		}
 		return;
 	}
@@ -279,10 +246,10 @@ write_page(tps_tier *tier, uint64_t page, const tp_access *access)
 		frame = admit(tier, page, access);
 	if (frame == TP_NONE)
 	{
-		disk_write(tier, page);
+		tier_disk_write(tier, page);
 		return;
 	}
-	queue_cancel(&tier->queue, frame);
+	tier_queue_cancel(&tier->queue, frame);
 	ssd_write_now(tier);
 	set_dirty(tier, frame, true);
 	if (tier->dirty_count >
@@ -301,7 +268,7 @@ forget(tps_tier *tier, uint64_t first, uint32_t count)
 		uint32_t	frame = pagetable_find(&cache->table, page);
 
 		if (frame != TP_NONE)
-			tier_forget(tier, frame);
+			forget_copy(tier, frame);
 	}
 	for (uint32_t frame = 0; count == 0 && frame < cache->capacity; frame++)
 		if (tp_is_resident(&tier->core.pool, frame))
@@ -309,69 +276,8 @@ forget(tps_tier *tier, uint64_t first, uint32_t count)
 			uint64_t	page = cache_page_of(cache, frame);
 
 			if (page >> 32 == first >> 32 && page >= first)
-				tier_forget(tier, frame);
+				forget_copy(tier, frame);
 		}
-}
-
-/* ---- OPT, and no SSD ---- */
-
-/* OPT by misses; a page that is not read again is not kept. */
-static opt_outcome
-opt_read(opt_pool *o, uint64_t page, uint64_t next_use)
-{
-	bool		wrote_back;
-	uint64_t	written;
-
-	if (next_use == UINT64_MAX)
-		return opt_forget(o, page) ? OPT_HIT : OPT_REFUSED;
-	return opt_reference(o, page, next_use, false, &wrote_back, &written);
-}
-
-static void
-read_offline(tps_tier *tier, const tps_events *events, size_t i,
-			 const uint8_t *next_sequential)
-{
-	uint64_t	page = events->page[i];
-	bool		sequential = tp_streams_access(&tier->reads, cache_page(page));
-	opt_outcome outcome;
-
-	if (tier->opt != NULL)
-		outcome = opt_read(tier->opt, page, events->next_use[i]);
-	else if (tier->opt_time != NULL)
-		outcome = opt_time_reference(tier->opt_time, page, events->position + i,
-									 events->next_use[i], next_sequential[i]);
-	else
-	{
-		count_read(tier, sequential, false);
-		return;
-	}
-	count_read(tier, sequential, outcome == OPT_HIT);
-	tier->totals.refused += outcome == OPT_REFUSED;
-	if (outcome == OPT_MISS)
-		queue_write(tier, TP_NONE);
-}
-
-static void
-write_offline(tps_tier *tier, uint64_t page)
-{
-	disk_write(tier, page);
-	if ((tier->opt != NULL && opt_find(tier->opt, page) != TP_NONE) ||
-		(tier->opt_time != NULL && opt_time_has(tier->opt_time, page)))
-		queue_write(tier, TP_NONE);
-}
-
-static void
-forget_offline(tps_tier *tier, uint64_t first, uint32_t count)
-{
-	for (uint64_t page = first; page - first < count; page++)
-		if (tier->opt != NULL)
-			opt_forget(tier->opt, page);
-		else if (tier->opt_time != NULL)
-			opt_time_forget(tier->opt_time, page);
-	if (count == 0 && tier->opt != NULL)
-		opt_forget_from(tier->opt, first);
-	if (count == 0 && tier->opt_time != NULL)
-		opt_time_forget_from(tier->opt_time, first);
 }
 
 /* ---- events ---- */
@@ -386,34 +292,25 @@ tps_tier_feed(tps_tier *tier, const tps_events *events,
 		uint32_t	count = events->count == NULL ? 0 : events->count[i];
 		tp_access	access = {.now = events->position + i};
 
+		if (tier->cache == NULL)
+		{
+			tier_offline_event(tier, events, i, next_sequential);
+			continue;
+		}
 		if (events->flags != NULL)
 			access.flags = events->flags[i] & EVENT_ACCESS_FLAGS;
-		if (tier->cache == NULL)
-			switch (event_kind(events, i))
-			{
-				case EVENT_READ:
-					read_offline(tier, events, i, next_sequential);
-					break;
-				case EVENT_WRITE:
-					write_offline(tier, page);
-					break;
-				case EVENT_FORGET:
-					forget_offline(tier, page, count);
-					break;
-			}
-		else
-			switch (event_kind(events, i))
-			{
-				case EVENT_READ:
-					read_page(tier, page, &access);
-					break;
-				case EVENT_WRITE:
-					write_page(tier, page, &access);
-					break;
-				case EVENT_FORGET:
-					forget(tier, page, count);
-					break;
-			}
+		switch (event_kind(events, i))
+		{
+			case EVENT_READ:
+				read_page(tier, page, &access);
+				break;
+			case EVENT_WRITE:
+				write_page(tier, page, &access);
+				break;
+			case EVENT_FORGET:
+				forget(tier, page, count);
+				break;
+		}
 	}
 }
 
@@ -459,32 +356,4 @@ tps_tier_check(const tps_tier *tier, char *text, size_t size)
 	for (uint32_t i = 0; i < tier->queue.n; i++)
 		bad += !tier->queue.waiting[tier->queue.frames[i]];
 	return bad + (dirty != tier->dirty_count);
-}
-
-/* ---- classes of reads ---- */
-
-struct tps_classes
-{
-	tp_streams	reads;
-};
-
-tps_classes *
-tps_classes_new(void)
-{
-	return calloc(1, sizeof(tps_classes));
-}
-
-void
-tps_classes_free(tps_classes *classes)
-{
-	free(classes);
-}
-
-void
-tps_classes_feed(tps_classes *classes, const tps_events *events,
-				 uint8_t *sequential)
-{
-	for (size_t i = 0; i < events->n; i++)
-		sequential[i] = event_kind(events, i) == EVENT_READ &&
-			tp_streams_access(&classes->reads, cache_page(events->page[i]));
 }

@@ -1,6 +1,7 @@
 /*
  * tier.h
- *	  Inside of a tier on an SSD.
+ *	  Inside of a tier on an SSD: its state, and what its reads and writes
+ *	  cost.
  */
 #ifndef TIDEPOOL_SIM_TIER_H
 #define TIDEPOOL_SIM_TIER_H
@@ -8,18 +9,9 @@
 #include "tidepool/tier/streams.h"
 
 #include "cache.h"
+#include "events.h"
 #include "opt_time.h"
-
-/* Pages that wait to be written to the SSD, in order. */
-typedef struct tier_queue
-{
-	uint32_t   *frames;			/* [room + 1], oldest first */
-	uint32_t	n;
-	uint32_t	room;			/* 0: nothing waits */
-	unsigned char *waiting;		/* [capacity] nonzero: the frame is in frames */
-	double		idle_since;		/* when the writer was done with the last one;
-								 * tier clock, microseconds */
-} tier_queue;
+#include "tier_queue.h"
 
 struct tps_tier
 {
@@ -34,7 +26,7 @@ struct tps_tier
 	unsigned char *dirty;		/* [capacity] newer than the disk */
 	uint32_t	dirty_count;
 	uint64_t   *flushing;		/* [capacity] room for pages to be sorted */
-	tier_queue	queue;
+	tier_queue	queue;			/* of pages on their way to the SSD */
 
 	/*
 	 * The device's own view of what is sequential, which costs are counted
@@ -45,21 +37,64 @@ struct tps_tier
 	double		clock;			/* microseconds that the cache has waited */
 };
 
-/* ---- for tier.c alone ---- */
+/* ---- what things cost ---- */
 
-bool		queue_init(tier_queue *queue, uint32_t room, uint32_t capacity);
-void		queue_free(tier_queue *queue);
+/* The writer has written so many pages to the SSD. */
+static inline void
+tier_count_written(tps_tier *tier, uint32_t pages)
+{
+	tier->totals.ssd_writes += pages;
+	for (uint32_t i = 0; i < pages; i++)
+		tier->totals.ssd_write_time += tier->options.ssd.random_write;
+}
 
-/* The writer has had until now: the pages it got done with leave. */
-void		queue_drain(tps_tier *tier);
+/* The cache has waited for so long; the writer has gone on meanwhile. */
+static inline void
+tier_spend(tps_tier *tier, double microseconds)
+{
+	tier->clock += microseconds;
+	tier_count_written(tier, tier_queue_drain(&tier->queue, tier->clock));
+}
 
-/* The frame's page is to be written to the SSD. */
-void		queue_write(tps_tier *tier, uint32_t frame);
+static inline void
+tier_disk_write(tps_tier *tier, uint64_t page)
+{
+	bool		sequential = tp_streams_access(&tier->writes, cache_page(page));
+	double		time = sequential ? tier->options.disk.sequential_write :
+		tier->options.disk.random_write;
 
-/* The frame's page need not be written any more. */
-void		queue_cancel(tier_queue *queue, uint32_t frame);
+	tier->totals.sequential_writes += sequential;
+	tier->totals.random_writes += !sequential;
+	tier->totals.disk_write_time += time;
+	tier_spend(tier, time);
+}
 
-/* The frame's copy is given up; the page table no longer has it. */
-void		tier_forget(tps_tier *tier, uint32_t frame);
+static inline void
+tier_count_read(tps_tier *tier, bool sequential, bool from_ssd)
+{
+	const tp_device *device = from_ssd ? &tier->options.ssd :
+		&tier->options.disk;
+	double		time = sequential ? device->sequential_read : device->random_read;
+
+	if (sequential)
+	{
+		tier->totals.sequential_reads++;
+		tier->totals.sequential_hits += from_ssd;
+	}
+	else
+	{
+		tier->totals.random_reads++;
+		tier->totals.random_hits += from_ssd;
+	}
+	if (from_ssd)
+		tier->totals.ssd_read_time += time;
+	else
+		tier->totals.disk_read_time += time;
+	tier_spend(tier, time);
+}
+
+/* An event of a tier without a cache: under OPT, or without an SSD. */
+void		tier_offline_event(tps_tier *tier, const tps_events *events,
+							   size_t i, const uint8_t *next_sequential);
 
 #endif							/* TIDEPOOL_SIM_TIER_H */

@@ -1,21 +1,18 @@
 /*
  * tier_queue.c
- *	  The small buffer of pages on their way to the SSD.
- *
- * A writer takes them in order and needs ssd.random_write for each, while the
- * cache goes on.  When the buffer is full the page of the coldest extent, the
- * one that comes included, is dropped: it is not on the SSD then.  Of equals
- * the latest goes.
+ *	  See tier_queue.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "tier.h"
+#include "tier_queue.h"
 
 bool
-queue_init(tier_queue *queue, uint32_t room, uint32_t capacity)
+tier_queue_init(tier_queue *queue, uint32_t room, uint32_t capacity,
+				double each)
 {
 	memset(queue, 0, sizeof(*queue));
+	queue->each = each;
 	if (room == 0)
 		return true;
 	queue->room = room;
@@ -25,17 +22,10 @@ queue_init(tier_queue *queue, uint32_t room, uint32_t capacity)
 }
 
 void
-queue_free(tier_queue *queue)
+tier_queue_free(tier_queue *queue)
 {
 	free(queue->frames);
 	free(queue->waiting);
-}
-
-static void
-written(tps_tier *tier)
-{
-	tier->totals.ssd_writes++;
-	tier->totals.ssd_write_time += tier->options.ssd.random_write;
 }
 
 static void
@@ -47,37 +37,48 @@ take_out(tier_queue *queue, uint32_t i)
 			(queue->n - i) * sizeof(*queue->frames));
 }
 
-void
-queue_drain(tps_tier *tier)
+uint32_t
+tier_queue_drain(tier_queue *queue, double now)
 {
-	tier_queue *queue = &tier->queue;
-	double		each = tier->options.ssd.random_write;
 	uint32_t	done = 0;
 
-	while (done < queue->n && queue->idle_since + each <= tier->clock)
+	while (done < queue->n && queue->idle_since + queue->each <= now)
 	{
-		queue->idle_since += each;
+		queue->idle_since += queue->each;
 		queue->waiting[queue->frames[done++]] = 0;
-		written(tier);
 	}
 	if (done == 0)
-		return;
+		return 0;
 	queue->n -= done;
 	memmove(queue->frames, queue->frames + done,
 			queue->n * sizeof(*queue->frames));
+	return done;
+}
+
+bool
+tier_queue_add(tier_queue *queue, uint32_t frame, double now)
+{
+	if (queue->waiting[frame])
+		return false;
+	if (queue->n == 0)
+		queue->idle_since = now;
+	queue->frames[queue->n++] = frame;
+	queue->waiting[frame] = 1;
+
+	/* one place is kept for the page that comes */
+	return queue->n == queue->room + 1;
 }
 
 static tp_temperature
-temperature(const tps_tier *tier, uint32_t frame)
+temperature(const tp_tier *tier, uint32_t frame)
 {
-	return tp_extents_temperature(tier->core.extents,
-								  tp_page_of(&tier->core.pool, frame));
+	return tp_extents_temperature(tier->extents,
+								  tp_page_of(&tier->pool, frame));
 }
 
-static void
-drop_coldest(tps_tier *tier)
+uint32_t
+tier_queue_drop(tier_queue *queue, const tp_tier *tier)
 {
-	tier_queue *queue = &tier->queue;
 	uint32_t	coldest = 0;
 	uint32_t	frame;
 
@@ -87,34 +88,11 @@ drop_coldest(tps_tier *tier)
 			coldest = i;
 	frame = queue->frames[coldest];
 	take_out(queue, coldest);
-	tier->totals.dropped++;
-	tier_forget(tier, frame);
+	return frame;
 }
 
 void
-queue_write(tps_tier *tier, uint32_t frame)
-{
-	tier_queue *queue = &tier->queue;
-
-	if (queue->room == 0)
-	{
-		written(tier);
-		return;
-	}
-	if (queue->waiting[frame])
-		return;
-	if (queue->n == 0)
-		queue->idle_since = tier->clock;
-	queue->frames[queue->n++] = frame;
-	queue->waiting[frame] = 1;
-
-	/* one place is kept for the page that comes */
-	if (queue->n == queue->room + 1)
-		drop_coldest(tier);
-}
-
-void
-queue_cancel(tier_queue *queue, uint32_t frame)
+tier_queue_cancel(tier_queue *queue, uint32_t frame)
 {
 	uint32_t	i = 0;
 

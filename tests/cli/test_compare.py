@@ -15,7 +15,7 @@ from cli.conftest import Call
 from simulation.generated import zipf
 from tidepool import parse_policy, policies
 from tidepool.cli import compare as command
-from tidepool.cli.comparison import Comparison
+from tidepool.cli.compare_report import Comparison
 from tidepool.simulation import Cell, simulate
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tidepool.cli.output import megabytes, percent, points, print_table
+from tidepool.cli.printing import megabytes, percent, points, print_table
 
 HEADERS = ("policy", "1%", "2%", "5%")
 ROWS = (("clock", "11.11", "22.22", "55.55"), ("lru", "1.00", "2.00", "5.00"))

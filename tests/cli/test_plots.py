@@ -124,13 +124,13 @@ def test_blocks_read() -> None:
 
 def test_series_with_marks() -> None:
     series = [
-        Series("t", label, 100, np.array(ratios))
+        Series("t", label, np.array([100, 170]), np.array(ratios))
         for label, ratios in (("lru", [0.1, 0.5]), ("arc", [0.2, 0.6]))
     ]
     figure = series_figure(series, [Mark("t", 150, "20 frames"), Mark("other", 1, "no")])
     (axes,) = figure.axes
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("references", "hit ratio (%)")
-    assert list(axes.lines[0].get_xdata()) == [100, 200]
+    assert list(axes.lines[0].get_xdata()) == [100, 170]
     assert list(axes.lines[2].get_xdata()) == [150, 150]
     assert [text.get_text() for text in axes.texts] == ["20 frames"]
     assert axes.get_title() == "t"

@@ -16,7 +16,7 @@ from tidepool.server import Instance, library_algorithms
 from tidepool.simulation import Cell, Options, simulate
 from tidepool.traces import Chunk, Flag, InMemoryTrace, Kind, Trace, open_trace
 from tidepool.traces.columns import column, join, references
-from tidepool.traces.recording import HEADER, RECORD
+from tidepool.traces.formats.recording import HEADER, RECORD
 
 BEGIN = "SELECT pg_bufferpool_reset(), pg_stat_reset_bufferpools(), pg_bufferpool_trace_start('{}')"
 END = (

@@ -227,7 +227,7 @@ class Counts:
     correlated: int = 0
     write_backs: int = 0
     forgotten: int = 0
-    series: list[int] = field(default_factory=list)  # misses of each whole interval
+    series: list[int] = field(default_factory=list)  # misses of each interval
     relations: dict[int, tuple[int, int]] = field(default_factory=dict)  # requests, misses
 
 
@@ -293,5 +293,7 @@ def replay(
             if done % interval == 0:
                 counts.series.append(interval_misses)
                 interval_misses = 0
+    if interval and done % interval:
+        counts.series.append(interval_misses)
     counts.relations = {relation: (requests[relation], misses[relation]) for relation in requests}
     return counts

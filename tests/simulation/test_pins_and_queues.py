@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from simulation.generated import Event, EventTrace, chunk_of, traces
 from simulation.test_replay import run
 from tidepool import TidepoolError, parse_policy, policies
+from tidepool.generators import TpchScans
 from tidepool.simulation import Cell, Options, Sampling, simulate
 from tidepool.simulation.replay import Replay
 from tidepool.traces import Flag, Kind
-from tidepool.traces.generators import TpchScans
-from tidepool.traces.readahead import read_ahead
+from tidepool.traces.scans import read_ahead
 
 
 def misses(events: list[Event], policy: str = "lru", frames: int = 2, **options: Any) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from simulation import naive
 from simulation.generated import Event, EventTrace, looping, phases, traces, zipf
@@ -32,11 +33,16 @@ def run(trace: Trace, policy: str, frames: int, seed: int = 0, **options: Any) -
     return simulate([(trace, [cell])], Options(**options), workers=1)[0]
 
 
+def lengths_of(result: Result) -> NDArray[np.int64]:
+    """References in each interval."""
+    return np.diff(result.interval_ends, prepend=0)
+
+
 def counts_of(result: Result) -> naive.Counts:
     assert result.hit_ratio == pytest.approx(
         1 - result.misses / result.requests if result.requests else 0
     )
-    series = [] if result.series is None else (1 - result.series) * result.interval
+    series = [] if result.series is None else (1 - result.series) * lengths_of(result)
     return naive.Counts(
         requests=result.requests,
         misses=result.misses,
@@ -152,9 +158,22 @@ def test_relations_add_up_to_the_totals(trace: EventTrace, warmup: int, frames: 
 def test_intervals_add_up_to_the_totals(trace: EventTrace, interval: int, frames: int) -> None:
     result = run(trace, "lru", frames, interval=interval)
     assert result.series is not None
-    assert len(result.series) == result.requests // interval
-    if result.requests % interval == 0:
-        assert round(float((1 - result.series).sum()) * interval) == result.misses
+    assert round(float(((1 - result.series) * lengths_of(result)).sum())) == result.misses
+
+
+def test_the_last_interval_is_as_long_as_the_trace_goes_on() -> None:
+    trace = EventTrace([Event(page) for page in (1, 2, 1, 2, 1, 3, 4)])
+    for interval, ends, series in (
+        (3, [3, 6, 7], [1 / 3, 2 / 3, 0]),
+        (7, [7], [3 / 7]),
+        (9, [7], [3 / 7]),
+    ):
+        result = run(trace, "lru", 4, interval=interval, warmup=2)
+        assert result.interval_ends.tolist() == ends
+        assert result.series == pytest.approx(series)
+        record = result.to_json()
+        assert (record["interval"], record["last_interval"]) == (interval, np.diff([0, *ends])[-1])
+    assert run(trace, "lru", 4).to_json().keys().isdisjoint({"interval", "last_interval"})
 
 
 def test_warmup_longer_than_the_trace_counts_nothing() -> None:

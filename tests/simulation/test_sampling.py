@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation.generated import EventTrace, PageTrace, phases, traces, zipf
+from simulation.generated import Event, EventTrace, PageTrace, phases, traces, zipf
 from simulation.test_replay import counts_of, run
 from tidepool import TidepoolError, parse_policy
 from tidepool.simulation import Cell, Options, Sampling, simulate
 from tidepool.simulation.curves import exact_lru_points
-from tidepool.simulation.events import sample
+from tidepool.simulation.sampler import Sampler
+from tidepool.traces import Flag, in_sample
 
 SPECS = ["lru", "clock", "arc", "opt"]
 
@@ -32,13 +33,13 @@ def test_a_sample_is_of_pages_and_keeps_other_events() -> None:
     trace = zipf(2000, 20000)
     chunk = next(PageTrace(trace.pages, rows=20000).chunks())
     chunk = replace(chunk, kind=(np.arange(20000) % 7 == 0).astype(np.uint8) * 5)
-    chosen = sample(chunk, 0.1, seed=3)
+    chosen = Sampler(Sampling(0.1, seed=3)).take(chunk).chunk
     assert chosen.kind is not None and chunk.kind is not None
     assert (chosen.kind == 5).sum() == (chunk.kind == 5).sum()
     pages = set(chosen.page[chosen.kind == 0].tolist())
     assert 120 < len(pages) < 280
     assert (chosen.kind == 0).sum() == np.isin(chunk.page[chunk.kind == 0], list(pages)).sum()
-    other = sample(chunk, 0.1, seed=4)
+    other = Sampler(Sampling(0.1, seed=4)).take(chunk).chunk
     assert other.kind is not None
     assert pages != set(other.page[other.kind == 0].tolist())
 
@@ -100,6 +101,83 @@ def test_estimates_are_for_the_whole_trace() -> None:
     assert estimate.interval == 4000
     assert abs(len(estimate.series) - len(exact.series)) <= 1
     assert estimate.series[-1] == pytest.approx(exact.series[-1], abs=0.1)
+
+
+def far_from_even(references: int) -> PageTrace:
+    """First so many references to one page that a sample of seed 0 lacks; then all are new."""
+    numbers = np.arange(2 * references, dtype=np.uint64)
+    (absent, *_) = numbers[~in_sample(numbers, 0.1, 0)].tolist()
+    pages = np.concatenate([np.full(references, absent), references * 10 + np.arange(references)])
+    return PageTrace(pages, rows=1700)
+
+
+def test_the_warmup_is_a_part_of_the_whole_trace() -> None:
+    trace = far_from_even(20_000)
+    estimate = run(trace, "lru", 1000, warmup=20_000, sampling=Sampling(0.1))
+    assert estimate.requests == 20_000
+    assert estimate.hit_ratio == pytest.approx(0, abs=0.05)
+
+
+def test_intervals_are_parts_of_the_whole_trace() -> None:
+    trace = far_from_even(20_000)
+    exact = run(trace, "lru", 1000, interval=9_000)
+    estimate = run(trace, "lru", 1000, interval=9_000, sampling=Sampling(0.1))
+    assert estimate.interval_ends.tolist() == exact.interval_ends.tolist()
+    assert estimate.interval_ends.tolist() == [9_000, 18_000, 27_000, 36_000, 40_000]
+    assert estimate.series == pytest.approx(exact.series, abs=0.1)
+
+
+@given(trace=traces(), rate=st.sampled_from([0.3, 0.7, 1.0]), seed=st.integers(0, 9))
+def test_a_sample_knows_its_place(trace: EventTrace, rate: float, seed: int) -> None:
+    sampler = Sampler(Sampling(rate, seed))
+    found = [
+        (page, time, before)
+        for chunk in trace.chunks()
+        for part in [sampler.take(chunk)]
+        for page, time, before in zip(
+            part.chunk.page.tolist(), part.chunk.time, part.before.tolist(), strict=True
+        )
+    ]
+    references = 0
+    expected = []
+    for position, event in enumerate(trace.events):
+        chosen = in_sample(np.array([event.page], np.uint64), rate, seed)[0]
+        if chosen or not event.is_reference:
+            time = position if event.time is None else event.time
+            expected.append((event.page, time, references))
+        references += event.is_reference
+    assert found == expected
+
+
+def in_pairs(apart: bool) -> EventTrace:
+    """Each page is referenced twice: with another one in between, or at once."""
+    events = []
+    for i in range(3000):
+        a, b = 2 * i, 2 * i + 1
+        events += [a, b, a, b] if apart else [a, a, b, b]
+    return EventTrace([Event(page % 4000) for page in events])
+
+
+def test_a_sample_invents_no_repetitions() -> None:
+    options = {"correlation_window": 2, "sampling": Sampling(0.5)}
+    assert run(in_pairs(apart=True), "arc", 300, **options).correlated == 0
+    exact = run(in_pairs(apart=False), "arc", 300, correlation_window=2)
+    estimate = run(in_pairs(apart=False), "arc", 300, **options)
+    assert exact.correlated == 6000
+    assert estimate.correlated == pytest.approx(6000, rel=0.1)
+
+
+@pytest.mark.parametrize("policy", ["lru", "arc", "opt"])
+def test_the_error_takes_repetitions_for_repetitions(policy: str) -> None:
+    """As if the trace flagged them: in the replay that tells the slope, too."""
+    trace = in_pairs(apart=False)
+    flagged = EventTrace(
+        [e._replace(flags=Flag.CORRELATED * (i % 2)) for i, e in enumerate(trace.events)]
+    )
+    sampling = Sampling(0.5)
+    found = run(trace, policy, 900, correlation_window=1, sampling=sampling)
+    expected = run(flagged, policy, 900, sampling=sampling)
+    assert replace(found, seconds=0.0) == replace(expected, seconds=0.0)
 
 
 def test_json_of_a_sample_says_so() -> None:

@@ -35,6 +35,13 @@ def test_by_number(tmp_path: Path, header: str) -> None:
     assert [(page, time) for page, _, _, time, *_ in found] == [(10, 5000), (11, 6000)]
 
 
+def test_numbers_of_columns_are_not_values_of_the_first_line(tmp_path: Path) -> None:
+    found = read(tmp_path, "2,7,1\n3,8,1\n", {"page": "2", "time": "1"})
+    assert [(page, time) for page, _, _, time, *_ in found] == [(7, 2), (8, 3)]
+    named = read(tmp_path, "2,page\n5,7\n", {"page": "page", "time": "2"})
+    assert [(page, time) for page, _, _, time, *_ in named] == [(7, 5)]
+
+
 def test_by_default_names(tmp_path: Path) -> None:
     text = "block,ignored,relation,fork,kind,speed\r\n3,x,2,1,scan_begin,0.5\r\n\r\n4,y,2,,,\r\n"
     found = read(tmp_path, text)

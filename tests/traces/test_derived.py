@@ -23,7 +23,7 @@ from tidepool.traces import (
     trace_info,
 )
 from tidepool.traces.columns import resize
-from tidepool.traces.pages import PageTable
+from tidepool.traces.page_table import PageTable
 from traces.helpers import everything, pages, plain, rows
 
 # ---- samples ----

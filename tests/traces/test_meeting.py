@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from tidepool import Scans
 from tidepool.errors import TraceError
-from tidepool.traces.meeting import meet
-from tidepool.traces.scans import PlannedScan, closed_loop
+from tidepool.traces.scans import PlannedScan, closed_loop, meet
 
 MS = 1000.0
 

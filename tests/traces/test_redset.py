@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from generators.generated import all_columns, block, relation
 from tidepool.errors import TraceError
 from tidepool.traces import Kind, open_trace, trace_info, write_trace
-from tidepool.traces import redset as module
-from tidepool.traces.redset import RedsetTrace
-from traces.generated import all_columns, block, relation
+from tidepool.traces.formats import redset as module
+from tidepool.traces.formats.redset import RedsetTrace
 from traces.helpers import rows
 from traces.redset_files import query, write
 

@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 
 from tidepool.errors import TraceError
 from tidepool.traces import Flag, InMemoryTrace, Kind, open_trace, page_number, write_trace
-from tidepool.traces import scans as module
-from tidepool.traces.queries import Query, scans_of
 from tidepool.traces.scans import (
     PlannedScan,
+    Query,
     bitmap_scan,
     closed_loop,
     count_events,
     range_groups,
     scan_events,
+    scans_of,
 )
+from tidepool.traces.scans import planned as module
 from traces.helpers import rows
 
 

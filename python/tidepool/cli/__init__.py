@@ -1,4 +1,13 @@
-"""The ``tidepool`` command."""
+"""The ``tidepool`` command.
+
+- ``main``: the group of commands, exit statuses, errors;
+- a module for each command: ``policies``, ``simulate``, ``curve``, ``compare``, ``trace``,
+  ``generate`` (of ``trace``), ``server``; ``ssd``: the SSD options of ``simulate``;
+- ``simulate_report``, ``compare_report``: results as tables, records and pictures;
+- ``options``: options that commands share; ``inputs``: the traces they name;
+- ``grids``, ``cluster``: replays, on threads here or on a cluster;
+- ``printing``: tables, JSON, CSV; ``bar``: progress.
+"""
 
 from tidepool.cli.main import main
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from tidepool.cli.cluster import backend
-from tidepool.cli.comparison import Comparison
+from tidepool.cli.compare_report import Comparison
+from tidepool.cli.grids import Grid, replay_grids
 from tidepool.cli.inputs import Input, inputs, open_traces
 from tidepool.cli.options import (
     POLICIES,
@@ -29,8 +30,7 @@ from tidepool.cli.options import (
     traces_argument,
     warmup_option,
 )
-from tidepool.cli.output import CsvPrinter, print_json
-from tidepool.cli.running import Grid, run
+from tidepool.cli.printing import CsvPrinter, print_json
 from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation import Cell, Options, Result, Sampling
 
@@ -117,7 +117,8 @@ def compare(
     comparisons: list[Comparison] = []
     with backend(running) as where:
         opened = open_traces(traces, reading)
-        for done, results in run(map(grid, inputs(opened, keep=where.executor is None)), where):
+        each = inputs(opened, keep=where.executor is None)
+        for done, results in replay_grids(map(grid, each), where):
             comparison = Comparison(
                 trace=done.input.name,
                 policies=specs,

@@ -12,6 +12,7 @@ import numpy as np
 
 from tidepool.cli.bar import Advance, bar
 from tidepool.cli.cluster import Backend, backend
+from tidepool.cli.grids import warmup_too_long
 from tidepool.cli.inputs import Input, inputs, open_traces
 from tidepool.cli.options import (
     POLICIES,
@@ -32,7 +33,7 @@ from tidepool.cli.options import (
     traces_argument,
     warmup_option,
 )
-from tidepool.cli.output import (
+from tidepool.cli.printing import (
     CsvPrinter,
     count,
     megabytes,
@@ -40,7 +41,6 @@ from tidepool.cli.output import (
     print_json,
     print_table,
 )
-from tidepool.cli.running import warmup_too_long
 from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation import Curve, Sampling, exact_lru_curve, sampled_curves
 from tidepool.traces.model import Trace

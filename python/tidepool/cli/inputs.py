@@ -13,6 +13,7 @@ from tidepool.errors import TraceError
 from tidepool.simulation import count_pages
 from tidepool.simulation.events import references
 from tidepool.traces import Chunk, Trace, load, open_trace
+from tidepool.traces.formats import FileTrace
 
 KEPT_EVENTS = 1 << 26  # a trace with more events is read again for each pass
 
@@ -73,6 +74,11 @@ def open_traces(paths: Sequence[str], reading: Reading) -> list[Trace]:
 def inputs(traces: Sequence[Trace], keep: bool) -> Iterator[Input]:
     """Yield the traces in turn; with ``keep``, those that are small enough read into memory."""
     for trace in traces:
+        if not keep and isinstance(trace, FileTrace) and trace.source.spool is not None:
+            raise TraceError(
+                f"{trace.path}: the workers of a cluster cannot read a pipe",
+                "Write the trace to a file that they can read.",
+            )
         yield Input(_loaded(trace) if keep else trace)
 
 
@@ -108,7 +114,7 @@ def warn_of_flaws(path: str, trace: Trace) -> None:
 
 
 def _open(path: str, reading: Reading) -> Trace:
-    trace = open_trace(path, reading.format, reading.columns)
+    trace = open_trace(path, reading.format, reading.columns, reading.keys)
     warn_of_flaws(path, trace)
     for chunk in trace.chunks():
         if references(chunk):

@@ -9,6 +9,7 @@ import click
 
 from tidepool.cli.compare import compare
 from tidepool.cli.curve import curve
+from tidepool.cli.generate import generate
 from tidepool.cli.policies import policies_command
 from tidepool.cli.server import server
 from tidepool.cli.simulate import simulate
@@ -28,6 +29,7 @@ tidepool.add_command(curve)
 tidepool.add_command(compare)
 tidepool.add_command(trace)
 tidepool.add_command(server)
+trace.add_command(generate)
 
 
 def _tell(message: str, hint: str | None = None) -> None:
@@ -38,10 +40,10 @@ def _tell(message: str, hint: str | None = None) -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run the tidepool command and exit."""
-    run(tidepool, "tidepool", args)
+    run_command(tidepool, "tidepool", args)
 
 
-def run(command: click.Command, name: str, args: list[str] | None = None) -> None:
+def run_command(command: click.Command, name: str, args: list[str] | None = None) -> None:
     """Run a command and exit: 0 success, 1 bad input, 2 bad usage, 130 interrupted."""
     try:
         status = command.main(args=args, prog_name=name, standalone_mode=False)

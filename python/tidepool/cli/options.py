@@ -19,6 +19,7 @@ from click.shell_completion import CompletionItem
 from tidepool.errors import TidepoolError
 from tidepool.policies import OPT, PolicySpec, parse_policy, policies
 from tidepool.simulation import Size, parse_size
+from tidepool.traces.formats.keys import KEYS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -62,6 +63,7 @@ class Reading:
 
     format: str | None
     columns: dict[str, str] | None
+    keys: str | None
 
 
 @dataclass(frozen=True)
@@ -277,6 +279,14 @@ plot_option = click.option(
     help="Draw a picture: .png, .pdf or .svg.",
 )
 
+columns_help = "Where in a CSV or Parquet file the fields are, by name or number from 1."
+
+keys_option = click.option(
+    "--keys",
+    type=click.Choice(tuple(KEYS)),
+    help="Make pages of keys that are no page numbers: by a hash, or by numbering them.",
+)
+
 reading_options = together(
     click.option(
         "--from", "source_format", metavar="FORMAT", help="Format of the traces, if not told."
@@ -285,9 +295,10 @@ reading_options = together(
         "--columns",
         type=Parsed("columns", parse_columns),
         metavar="FIELD=COLUMN,…",
-        help="Where in a CSV trace the fields are, by name or number from 1.",
+        help=columns_help,
     ),
-    gathered("reading", Reading, "source_format", "columns"),
+    keys_option,
+    gathered("reading", Reading, "source_format", "columns", "keys"),
 )
 
 running_options = together(

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tidepool.cli.options import FORMATS
-from tidepool.cli.output import CsvPrinter, print_json, print_table
+from tidepool.cli.printing import CsvPrinter, print_json, print_table
 from tidepool.policies import OPT, Param, Policy, find_policy, policies
 from tidepool.simulation.sizes import PAGE_BYTES
 

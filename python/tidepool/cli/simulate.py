@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tidepool.cli.cluster import backend
+from tidepool.cli.grids import Grid, replay_grids
 from tidepool.cli.inputs import Input, inputs, open_traces
 from tidepool.cli.options import (
     NUMBER,
@@ -34,8 +35,7 @@ from tidepool.cli.options import (
     traces_argument,
     warmup_option,
 )
-from tidepool.cli.running import Grid, run
-from tidepool.cli.runs import Printer, Run, in_order, picture
+from tidepool.cli.simulate_report import Printer, Run, in_order, picture
 from tidepool.cli.ssd import SsdOptions, ssd_options
 from tidepool.errors import PolicyError, TidepoolError
 from tidepool.policies import PolicySpec, parse_policy
@@ -172,7 +172,7 @@ def simulate(
         for trace in opened:
             asked.of(trace, sample is not None)  # raises what would be raised later
         each = inputs(opened, keep=where.executor is None)
-        done = run((grid for input in each for grid in grids(input)), where)
+        done = replay_grids((grid for input in each for grid in grids(input)), where)
         for input, of_trace in groupby(done, key=lambda pair: pair[0].input):
             found = in_order(
                 Run(str(cell.spec), result, grid.options, str(cell.ssd.spec) if cell.ssd else "")
@@ -288,13 +288,8 @@ def _check(
 
 
 def _check_reach(input: Input, run: Run) -> None:
-    """Complain of what was to happen after the end of the trace."""
+    """Warn of what was to happen after the end of the trace."""
     references = run.result.requests + run.options.warmup
-    if run.result.series is not None and len(run.result.series) == 0:
-        raise TidepoolError(
-            f"{input.name}: the trace is shorter than an interval",
-            f"It has {references} references.",
-        )
     for reference, _ in run.options.resize:
         if reference >= references:
             click.echo(

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tidepool.cli.options import SIZE, GivenSize, Parsed, gathered, parse_number, together
-from tidepool.cli.output import count, percent, print_table
+from tidepool.cli.printing import count, percent, print_table
 from tidepool.errors import TidepoolError
 from tidepool.policies import policies
 from tidepool.simulation import DEVICES, Device, Ssd, SsdPolicySpec, parse_device, parse_ssd_policy

@@ -1,10 +1,9 @@
-"""``tidepool trace``: look at traces, convert, sample and generate them."""
+"""``tidepool trace``: look at traces, convert and sample them."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,7 +11,8 @@ import click
 
 from tidepool.cli.bar import watched
 from tidepool.cli.inputs import warn_of_flaws
-from tidepool.cli.output import aligned, byte_size, duration
+from tidepool.cli.options import columns_help, keys_option
+from tidepool.cli.printing import aligned, byte_size, duration
 from tidepool.errors import TraceError
 from tidepool.traces import (
     FORMATS,
@@ -26,11 +26,10 @@ from tidepool.traces import (
     trace_info,
     write_trace,
 )
-from tidepool.traces.csvfile import parse_columns
-from tidepool.traces.filetrace import FileTrace
-from tidepool.traces.formats import WRITABLE, parse_format
-from tidepool.traces.recorded import Recorded
-from tidepool.traces.redset import RedsetOptions
+from tidepool.traces.formats import WRITABLE, FileTrace, parse_format
+from tidepool.traces.formats.fields import parse_columns
+from tidepool.traces.formats.redset import RedsetOptions
+from tidepool.traces.provenance import Recorded
 
 SHOWN_RELATIONS = 20  # in a table; JSON has more
 
@@ -111,8 +110,9 @@ read_options = (
         "--columns",
         callback=_parse_columns,
         metavar="FIELD=COLUMN,…",
-        help="Where in a CSV file the fields are, by name or number from 1.",
+        help=columns_help,
     ),
+    keys_option,
 )
 to_option = click.option(
     "--to", "target_format", type=click.Choice(WRITABLE), help="Format written."
@@ -155,6 +155,7 @@ def info(
     output: str,
     source_format: str | None,
     columns: Mapping[str, str] | None,
+    keys: str | None,
 ) -> None:
     """Show what is in traces: events, pages, relations, time.
 
@@ -165,15 +166,17 @@ def info(
       tidepool trace info --format json *.parquet | jq .pages
     """
     for path in traces:
-        opened = _open(path, source_format, columns)
+        opened = _open(path, source_format, columns, keys)
         with watched("reading", opened) as read:
             found = trace_info(read)
         show = _as_json if output == "json" else _as_table
         click.echo(show(path, opened.format, found))
 
 
-def _open(path: str, format: str | None, columns: Mapping[str, str] | None) -> FileTrace:
-    trace = open_trace(path, format, columns)
+def _open(
+    path: str, format: str | None, columns: Mapping[str, str] | None, keys: str | None
+) -> FileTrace:
+    trace = open_trace(path, format, columns, keys)
     warn_of_flaws(path, trace)
     return trace
 
@@ -259,6 +262,7 @@ def convert(
     target: str,
     source_format: str | None,
     columns: Mapping[str, str] | None,
+    keys: str | None,
     target_format: str | None,
     renumber: bool,
 ) -> None:
@@ -274,8 +278,8 @@ def convert(
       tidepool trace convert --columns page=2,time=1:s disk.csv disk.parquet
       tidepool trace convert --to watt --renumber orders.parquet orders.csv
     """
-    opened: Trace = _open(source, source_format, columns)
-    _write(RenumberedTrace(opened) if renumber else opened, target, target_format)
+    opened: Trace = _open(source, source_format, columns, keys)
+    write(RenumberedTrace(opened) if renumber else opened, target, target_format)
 
 
 @trace.command()
@@ -296,6 +300,7 @@ def sample(
     seed: int,
     source_format: str | None,
     columns: Mapping[str, str] | None,
+    keys: str | None,
     target_format: str | None,
 ) -> None:
     """Keep the references to a part of the pages, chosen by a hash.
@@ -308,10 +313,11 @@ def sample(
       tidepool trace sample --rate 1% big.parquet small.parquet
       tidepool trace sample --rate 0.1 --seed 7 big.parquet other.parquet
     """
-    _write(sample_trace(_open(source, source_format, columns), rate, seed), target, target_format)
+    opened = _open(source, source_format, columns, keys)
+    write(sample_trace(opened, rate, seed), target, target_format)
 
 
-def _write(source: Trace, target: str, format: str | None) -> None:
+def write(source: Trace, target: str, format: str | None) -> None:
     """Write a trace; say what was lost."""
     with watched("writing", source) as read:
         written = write_trace(read, target, format)
@@ -321,83 +327,3 @@ def _write(source: Trace, target: str, format: str | None) -> None:
             + ", ".join(written.lost),
             err=True,
         )
-
-
-# ---- generators ----
-
-
-class GeneratorGroup(HelpfulGroup):
-    """A command for every generator; they are looked up only when they are needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the generators' names."""
-        return sorted(_generators())
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a generator."""
-        generators = _generators()
-        return (
-            _generator_command(cmd_name, generators[cmd_name]) if cmd_name in generators else None
-        )
-
-
-def _generators() -> Mapping[str, type[Trace]]:
-    from tidepool.traces.generators import GENERATORS
-
-    return GENERATORS
-
-
-@trace.command(cls=GeneratorGroup)
-def generate() -> None:
-    """Generate a trace.
-
-    \b
-    Examples:
-      tidepool trace generate zipf zipf.parquet
-      tidepool trace generate zipf --alpha 0.8 --seed 3 zipf.parquet
-      tidepool trace generate zipf --help
-    """
-
-
-def _generator_command(name: str, generator: type[Trace]) -> click.Command:
-    """Make the command of a generator: an option for each field of its dataclass."""
-
-    def run(target: str, target_format: str | None, **parameters: Any) -> None:
-        _write(generator(**parameters), target, target_format)
-
-    types = typing.get_type_hints(generator)
-    parameters: list[click.Parameter] = [click.Argument(["target"], metavar="OUT")]
-    parameters += [
-        _generator_option(field, types[field.name])
-        for field in dataclasses.fields(typing.cast(Any, generator))
-        if field.init
-    ]
-    return to_option(click.Command(name, params=parameters, callback=run, help=generator.__doc__))
-
-
-def _generator_option(field: dataclasses.Field[Any], kind: Any) -> click.Option:
-    option = "--" + field.name.replace("_", "-")
-    required = field.default is dataclasses.MISSING
-    attributes: dict[str, Any] = {
-        "help": field.metadata.get("help"),
-        "required": required,
-        "show_default": not required,
-    }
-    if not required:
-        attributes["default"] = field.default
-    if kind is bool:
-        return click.Option([f"{option}/--no-{option[2:]}", field.name], **attributes)
-    return click.Option([option, field.name], type=_option_type(field, kind), **attributes)
-
-
-def _option_type(field: dataclasses.Field[Any], kind: Any) -> Any:
-    if choices := field.metadata.get("choices"):
-        return click.Choice(list(choices))
-    low, high = field.metadata.get("min"), field.metadata.get("max")
-    if low is None and high is None:
-        return kind
-    if kind is int:
-        return click.IntRange(low, high)
-    if kind is float:
-        return click.FloatRange(low, high)
-    return str

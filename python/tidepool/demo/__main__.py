@@ -16,8 +16,8 @@ import click
 from rich.console import Console
 
 from tidepool.cli.bar import bar
-from tidepool.cli.main import run as run_command
-from tidepool.cli.output import byte_size, count, duration, megabytes
+from tidepool.cli.main import run_command
+from tidepool.cli.printing import byte_size, count, duration, megabytes
 from tidepool.cli.server import bin_option
 from tidepool.demo import live, results
 from tidepool.demo.live import Run

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidepool.cli.output import count, percent, print_table
+from tidepool.cli.printing import count, percent, print_table
 from tidepool.demo.live import Run
 from tidepool.plots import Point, Reads
 from tidepool.policies import parse_policy

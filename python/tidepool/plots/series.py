@@ -17,11 +17,11 @@ MARKED = 25
 
 @dataclass(frozen=True)
 class Series:
-    """The hit ratio of each interval of so many references."""
+    """The hit ratio of each interval, which ends after so many references."""
 
     trace: str
     label: str
-    interval: int
+    ends: NDArray[np.int64]
     hit_ratio: NDArray[np.float64]
 
 
@@ -45,8 +45,7 @@ def series_figure(series: Sequence[Series], marks: Sequence[Mark] = ()) -> Figur
                 look = style.line_style(labels.index(s.label), s.label)
                 if len(s.hit_ratio) > MARKED:
                     look.pop("marker", None)
-                at = s.interval * np.arange(1, len(s.hit_ratio) + 1)
-                axis.plot(at, s.hit_ratio, label=s.label, **look)
+                axis.plot(s.ends, s.hit_ratio, label=s.label, **look)
         for mark in marks:
             if mark.trace == trace:
                 axis.axvline(mark.reference, color="#777777", linewidth=0.8, linestyle=":")

@@ -1,9 +1,18 @@
-"""Simulation: replay traces against policies, alone or in grids, exactly or by sampling."""
+"""Replays of traces against policies, alone or in grids, exact or sampled.
+
+- ``options``, ``results``: what is asked of a replay, and what it counted;
+- ``replay``: one replay; ``sampler``, ``sampled``: one of a sample, and its estimates;
+- ``grid``: many replays on threads or a cluster; ``curves``: miss-ratio curves;
+- ``sizes``: cache sizes as users write them; ``events``: chunks as the C layer takes them;
+- ``future``: the next use of each page, for OPT;
+- ``ssd``, ``offline``, ``devices``: an SSD below memory, its OPT, device times.
+"""
 
 from tidepool.simulation.curves import Curve, exact_lru_curve, sampled_curves
 from tidepool.simulation.devices import DEVICES, Device, parse_device
 from tidepool.simulation.grid import Cell, simulate
-from tidepool.simulation.replay import Options, RelationResult, Result, Sampling
+from tidepool.simulation.options import Options, Sampling
+from tidepool.simulation.results import RelationResult, Result
 from tidepool.simulation.sizes import Size, count_pages, parse_size
 from tidepool.simulation.ssd import Ssd, SsdPolicySpec, SsdResult, parse_ssd_policy
 

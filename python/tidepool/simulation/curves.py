@@ -13,7 +13,7 @@ from tidepool._sim import ffi, lib
 from tidepool.policies import PolicySpec
 from tidepool.simulation.events import Events, positioned
 from tidepool.simulation.grid import Cell, Progress, simulate
-from tidepool.simulation.replay import Options, Sampling
+from tidepool.simulation.options import Options, Sampling
 from tidepool.traces.model import Trace
 
 

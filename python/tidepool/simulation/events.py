@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tidepool._sim import ffi, lib
-from tidepool.traces.columns import take
+from tidepool._sim import ffi
 from tidepool.traces.model import Chunk, Trace
 
 _TYPES: dict[str, tuple[Any, str]] = {
@@ -24,24 +23,31 @@ _TYPES: dict[str, tuple[Any, str]] = {
     "low": (np.uint32, "const uint32_t *"),
     "speed": (np.float32, "const float *"),
     "next_use": (np.uint64, "const uint64_t *"),
+    "before": (np.uint64, "const uint64_t *"),
 }
 
 
 class Events:
     """A chunk as the C layer takes it: ``pointer`` is a tps_events *.
 
-    Holds on to the arrays that the pointers point into.
+    Holds on to the arrays that the pointers point into.  ``next_use`` and
+    ``before``, what OPT needs and what a sample has, are described in sim.h.
     """
 
     def __init__(
-        self, chunk: Chunk, position: int, next_use: NDArray[np.uint64] | None = None
+        self,
+        chunk: Chunk,
+        position: int,
+        next_use: NDArray[np.uint64] | None = None,
+        before: NDArray[np.uint64] | None = None,
     ) -> None:
         self.pointer = ffi.new("tps_events *")
         self.pointer.n = len(chunk)
         self.pointer.position = position
         self._arrays: list[Any] = []
+        beside = {"next_use": next_use, "before": before}
         for name, (dtype, c_type) in _TYPES.items():
-            column = next_use if name == "next_use" else getattr(chunk, name)
+            column = beside[name] if name in beside else getattr(chunk, name)
             if column is None:
                 continue
             array = np.ascontiguousarray(column, dtype=dtype)
@@ -71,16 +77,3 @@ def references(chunk: Chunk) -> int:
     if chunk.kind is None:
         return len(chunk)
     return int(np.count_nonzero(chunk.kind <= 1))
-
-
-def sample(chunk: Chunk, rate: float, seed: int) -> Chunk:
-    """Return the events of the pages in the sample (SHARDS, fixed rate).
-
-    A page is in it if its hash under ``seed`` is below ``rate`` of the range.
-    Events that are not references stay.
-    """
-    events = Events(chunk, 0)
-    chosen = np.empty(len(chunk), dtype=np.uint32)
-    threshold = min(int(rate * 2.0**64), 2**64 - 1)
-    n = lib.tps_sample(events.pointer, seed, threshold, ffi.cast("uint32_t *", chosen.ctypes.data))
-    return take(chunk, chosen[:n])

@@ -11,7 +11,7 @@ trace, policy, size, seed and options.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import (
     CancelledError,
     Executor,
@@ -27,10 +27,13 @@ from tidepool.errors import TidepoolError
 from tidepool.policies import PolicySpec
 from tidepool.simulation.events import references
 from tidepool.simulation.future import Future as NextUses
-from tidepool.simulation.replay import Options, Replay, Result, replay_bytes
-from tidepool.simulation.sampled import SampledReplay, sampled
+from tidepool.simulation.options import Options
+from tidepool.simulation.replay import Replay, replay_bytes
+from tidepool.simulation.results import Result
+from tidepool.simulation.sampled import SampledReplay
+from tidepool.simulation.sampler import SampledChunk, Sampler
 from tidepool.simulation.ssd import Ssd, Tier, tier_bytes
-from tidepool.traces.model import Trace
+from tidepool.traces.model import Chunk, Trace
 
 Progress = Callable[[int], None]
 
@@ -66,7 +69,6 @@ def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
     a sampled replay, the whole trace's events.  Cells that differ in their SSD
     alone share the replay of memory.
     """
-    sampling = job.options.sampling
     offline = any(cell.offline for cell in job.cells)
     _check_memory(job)
     replays: dict[Cell, Replay | SampledReplay] = {}
@@ -81,15 +83,19 @@ def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
     position = total = 0
     with NextUses() as future:
         if offline:
-            for chunk in job.trace.chunks():
-                future.feed(sampled(chunk, sampling))
+            for _, chunk, _ in _parts(job):
+                future.feed(chunk)
                 if progress:
                     progress(0)
-        for whole in job.trace.chunks():
-            chunk = sampled(whole, sampling)
+        for whole, chunk, part in _parts(job):
             next_use = future.next_use(position, len(chunk)) if offline else None
             for cell, replay in replays.items():
-                replay.feed(position, chunk, next_use if cell.offline else None)
+                known = next_use if cell.offline else None
+                if isinstance(replay, SampledReplay):
+                    assert part is not None
+                    replay.feed(position, part, known)
+                else:
+                    replay.feed(position, chunk, known)
                 if progress:
                     progress(round(len(whole) * steps))
             total += references(whole)
@@ -106,6 +112,18 @@ def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
         )
         for cell in job.cells
     ]
+
+
+def _parts(job: Job) -> Iterator[tuple[Chunk, Chunk, SampledChunk | None]]:
+    """Yield each chunk of the trace, what is replayed of it, and, of a sample, its place."""
+    options = job.options
+    if options.sampling is None:
+        yield from ((chunk, chunk, None) for chunk in job.trace.chunks())
+        return
+    sampler = Sampler(options.sampling, options.correlation_window)
+    for whole in job.trace.chunks():
+        part = sampler.take(whole)
+        yield whole, part.chunk, part
 
 
 def _replay(cell: Cell, options: Options) -> Replay | SampledReplay:

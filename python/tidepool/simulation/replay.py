@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,134 +12,11 @@ from tidepool._sim import ffi, lib
 from tidepool.errors import TidepoolError
 from tidepool.policies import PolicySpec
 from tidepool.simulation.events import Events, references
-from tidepool.simulation.ssd import EXTENT_BYTES, Ssd, SsdResult, Tier
+from tidepool.simulation.options import Options
+from tidepool.simulation.results import RelationResult, Result
+from tidepool.simulation.ssd import EXTENT_BYTES, Ssd, Tier
 from tidepool.traces.columns import take
 from tidepool.traces.model import Chunk, Trace
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """Simulate a random subset of the pages in proportionally fewer frames.
-
-    Source: Waldspurger, Park, Garthwaite, Ahmad: Efficient MRC construction
-    with SHARDS, FAST 2015 (the sample and its adjustment); Waldspurger,
-    Saemundsson, Ahmad, Park: Cache modeling and optimization using miniature
-    simulations, ATC 2017 (any policy).
-
-    ``lru`` lists (frames, exact miss ratio of LRU), which one pass tells for
-    all sizes (curves.exact_lru_curve).  For these sizes LRU is the control
-    variate: what the sample gets wrong about LRU it mostly gets wrong about
-    other policies too, and that much is taken off their estimates.
-    """
-
-    rate: float  # of the pages, above 0, at most 1
-    seed: int = 0
-    lru: tuple[tuple[int, float], ...] = ()
-
-
-@dataclass(frozen=True)
-class Options:
-    """What to replay and what to count.
-
-    ``resize`` lists (reference, frames): before that reference, counted from
-    0, the pool is resized.  A warm-up is replayed but not counted.
-    With a ``batch``, policies whose hits need the pool's lock learn of a
-    backend's hits when so many have come together, or when it misses, as in a
-    server; those of pages that have left by then are lost.
-    """
-
-    warmup: int = 0  # references
-    interval: int = 0  # references per point of the time series; 0: none
-    correlation_window: int = 0  # microseconds; 0: only what the trace flags
-    batch: int = 1  # hits that a backend queues before it tells the policy; 1: none
-    per_relation: bool = False
-    per_search: bool = False  # how many frames each search for a victim looked at
-    sampling: Sampling | None = None
-    resize: tuple[tuple[int, int], ...] = ()
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.batch <= lib.TP_BATCH_MAX:
-            raise TidepoolError(f"batch must be from 1 to {lib.TP_BATCH_MAX}")
-        if self.batch > 1 and self.sampling is not None:
-            raise TidepoolError(
-                "a sample has no queues of hits", "Leave out the sampling or the batch."
-            )
-
-
-@dataclass(frozen=True)
-class RelationResult:
-    """Counts of one relation's fork."""
-
-    relation: int
-    fork: int
-    name: str
-    requests: int
-    misses: int
-
-
-@dataclass(frozen=True)
-class Result:
-    """What one replay counted.
-
-    Of a sampled replay, ``requests`` is the whole trace's; the other counts
-    and ``hit_ratio`` are estimates for the whole trace, and ``error`` is the
-    standard error of the hit ratio.  ``seconds`` is the time spent in the
-    replay itself.
-    """
-
-    trace: str
-    policy: str
-    params: dict[str, Any]
-    frames: int
-    requests: int
-    misses: int
-    hit_ratio: float
-    seconds: float
-    seed: int
-    refused: int = 0  # misses that the policy did not admit
-    correlated: int = 0  # hits that were not references of their own
-    write_backs: int = 0  # dirty pages evicted
-    forgotten: int = 0  # pages that ceased to exist while resident
-    sample_rate: float | None = None
-    error: float | None = None
-    interval: int = 0
-    series: NDArray[np.float64] | None = field(default=None, compare=False)
-    # ^ hit ratio of each whole interval, those of the warm-up among them
-    relations: tuple[RelationResult, ...] = ()
-    looks: NDArray[np.uint32] | None = field(default=None, compare=False)
-    # ^ frames that each search for a victim looked at, those of the warm-up among them
-    ssd: SsdResult | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as JSON takes it; the first nine keys are always there."""
-        out: dict[str, Any] = {name: getattr(self, name) for name in _ALWAYS}
-        out |= {
-            name: getattr(self, name)
-            for name in ("refused", "correlated", "write_backs", "forgotten")
-        }
-        if self.sample_rate is not None:
-            out |= {"sample_rate": self.sample_rate, "error": self.error}
-        if self.series is not None:
-            out |= {"interval": self.interval, "series": [round(float(x), 6) for x in self.series]}
-        if self.relations:
-            out["relations"] = [vars(relation) for relation in self.relations]
-        if self.ssd is not None:
-            out["ssd"] = self.ssd.to_json()
-        return out
-
-
-_ALWAYS = (
-    "trace",
-    "policy",
-    "params",
-    "frames",
-    "requests",
-    "misses",
-    "hit_ratio",
-    "seconds",
-    "seed",
-)
-
 
 _TABLE_BYTES = 49  # of a frame: its share of the page table, on average, and its dirty mark
 _OPT_FRAME_BYTES = 76  # likewise, with the heap
@@ -212,33 +88,48 @@ class Replay:
         self._tiers.append(Tier(ssd, self.seed))
         return self._tiers[-1]
 
-    def feed(self, position: int, chunk: Chunk, next_use: NDArray[np.uint64] | None = None) -> None:
-        """Replay a chunk whose first event is the trace's event number ``position``."""
+    def feed(
+        self,
+        position: int,
+        chunk: Chunk,
+        next_use: NDArray[np.uint64] | None = None,
+        before: NDArray[np.uint64] | None = None,
+    ) -> None:
+        """Replay a chunk whose first event is the trace's event number ``position``.
+
+        ``before``, of a sample, is SampledChunk's (sampler.py).
+        """
         begin = time.perf_counter()
         start = 0
         while self._stops and self._stops[0][0] < self._references + references(chunk):
             at, frames = self._stops.pop(0)
             end = _row_of_reference(chunk, at - self._references)
-            self._feed_rows(position, chunk, next_use, slice(start, end))
+            self._feed_rows(position, chunk, next_use, before, slice(start, end))
             if frames is not None:
                 now = position + end if chunk.time is None else int(chunk.time[end])
                 lib.tps_replay_resize(self._replay, frames, now)
             for tier in self._tiers:
                 tier.restart()
             start = end
-        self._feed_rows(position, chunk, next_use, slice(start, len(chunk)))
+        self._feed_rows(position, chunk, next_use, before, slice(start, len(chunk)))
         self._references += references(chunk)
         self.seconds += time.perf_counter() - begin
 
     def _feed_rows(
-        self, position: int, chunk: Chunk, next_use: NDArray[np.uint64] | None, part: slice
+        self,
+        position: int,
+        chunk: Chunk,
+        next_use: NDArray[np.uint64] | None,
+        before: NDArray[np.uint64] | None,
+        part: slice,
     ) -> None:
         if part.start == part.stop:
             return
         if part.start > 0 or part.stop < len(chunk):
             chunk = take(chunk, part)
             next_use = None if next_use is None else next_use[part]
-        events = Events(chunk, position + part.start, next_use)
+            before = None if before is None else before[part]
+        events = Events(chunk, position + part.start, next_use, before)
         if not lib.tps_replay_feed(self._replay, events.pointer):
             raise MemoryError(f"no memory to simulate {self.spec} with {self.frames} frames")
         if self._tiers:
@@ -247,6 +138,13 @@ class Replay:
             for tier in self._tiers:
                 tier.feed(io)
 
+    def end(self, references: int | None = None) -> None:
+        """Say that the trace is over; of a sample, after so many references of the whole."""
+        if references is not None:
+            self._references = references
+        if not lib.tps_replay_end(self._replay, self._references):
+            raise MemoryError("no memory for the time series")
+
     def totals(self) -> Any:
         """Return the sums so far: a tps_totals (sim/include/tidepool/sim.h)."""
         totals = ffi.new("tps_totals *")
@@ -254,7 +152,8 @@ class Replay:
         return totals
 
     def result(self, trace: Trace) -> Result:
-        """Return what was counted."""
+        """Return what was counted; nothing may be fed afterwards."""
+        self.end()
         totals = self.totals()
         requests, misses = totals.requests, totals.misses
         return Result(
@@ -272,7 +171,8 @@ class Replay:
             write_backs=totals.write_backs,
             forgotten=totals.forgotten,
             interval=self.options.interval,
-            series=self._series() if self.options.interval else None,
+            last_interval=self._last_interval(),
+            series=self.series() if self.options.interval else None,
             relations=self._relations(trace),
             looks=self._looks() if self.options.per_search else None,
         )
@@ -288,11 +188,21 @@ class Replay:
         )
         return hit_ratios, misses.astype(np.float64)
 
-    def _series(self) -> NDArray[np.float64]:
+    def series(self, rate: float = 1.0) -> NDArray[np.float64]:
+        """Return the hit ratio of each interval; ``rate``: of which so many were replayed."""
         misses = ffi.new("uint64_t **")
         n = lib.tps_replay_series(self._replay, misses)
         counts = np.array(ffi.unpack(misses[0], n) if n else [], dtype=np.float64)
-        return 1 - counts / self.options.interval
+        lengths = np.full(n, self.options.interval, dtype=np.float64)
+        lengths[n - 1 :] = self._last_interval()
+        found: NDArray[np.float64] = np.clip(1 - counts / (rate * lengths), 0, 1)
+        return found
+
+    def _last_interval(self) -> int:
+        """Return how many references of the whole trace are in the last interval."""
+        if self.options.interval == 0 or self._references == 0:
+            return 0
+        return (self._references - 1) % self.options.interval + 1
 
     def _looks(self) -> NDArray[np.uint32]:
         looks = ffi.new("uint32_t **")

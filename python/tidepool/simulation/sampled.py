@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from tidepool._sim import lib
 from tidepool.errors import TidepoolError
 from tidepool.policies import PolicySpec, parse_policy
-from tidepool.simulation.events import sample
-from tidepool.simulation.replay import Options, RelationResult, Replay, Result, Sampling
-from tidepool.traces.model import Chunk, Trace
+from tidepool.simulation.options import Options, Sampling
+from tidepool.simulation.replay import Replay
+from tidepool.simulation.results import RelationResult, Result
+from tidepool.simulation.sampler import SampledChunk
+from tidepool.traces.model import Trace
 
 SLOPE_STEP = 1.2  # ratio of the two sizes from which the slope of the curve is taken
 
@@ -56,17 +58,13 @@ class SampledReplay:
                 "a sampled pool cannot be resized", "Leave the resize or the sampling out."
             )
         self.frames, self.options, self.sampling = frames, options, sampling
-        rate = sampling.rate
-        scaled = replace(
-            options,
-            warmup=round(options.warmup * rate),
-            interval=max(1, round(options.interval * rate)) if options.interval else 0,
-        )
-        size = max(1, round(frames * rate))
+        # the sampler finds repetitions, for both replays: see Sampler
+        own = replace(options, correlation_window=0)
+        size = max(1, round(frames * sampling.rate))
         larger = max(size + 1, round(size * SLOPE_STEP))
         self._step = math.log(larger / size)
-        self._sample = Replay(spec, size, seed, scaled, per_group=True)
-        self._larger = Replay(spec, larger, seed, Options(warmup=scaled.warmup))
+        self._sample = Replay(spec, size, seed, own, per_group=True)
+        self._larger = Replay(spec, larger, seed, Options(warmup=options.warmup))
         self._lru_miss_ratio = dict(sampling.lru).get(frames)
         self._lru: SampledReplay | None = None
         if self._lru_miss_ratio is not None:
@@ -74,32 +72,35 @@ class SampledReplay:
             alone = replace(sampling, lru=())
             self._lru = SampledReplay(parse_policy("lru"), frames, 0, plain, alone)
 
-    def feed(self, position: int, chunk: Chunk, next_use: NDArray[np.uint64] | None = None) -> None:
+    def feed(
+        self, position: int, part: SampledChunk, next_use: NDArray[np.uint64] | None = None
+    ) -> None:
         """Replay a chunk of the sample whose first event is the sample's number ``position``."""
-        self._sample.feed(position, chunk, next_use)
-        self._larger.feed(position, chunk, next_use)
+        self._sample.feed(position, part.chunk, next_use, part.before)
+        self._larger.feed(position, part.chunk, next_use, part.before)
         if self._lru is not None:
             # textbook LRU, as the exact curve: all references count
-            self._lru.feed(position, replace(chunk, flags=None))
+            self._lru.feed(position, replace(part, chunk=replace(part.chunk, flags=None)))
 
     def result(self, trace: Trace, references: int) -> Result:
         """Return the estimates; ``references`` is the whole trace's number."""
         rate = self.sampling.rate
+        self._end(references)
         counted = self._sample.result(trace)
 
         def whole(count: int) -> int:
             return round(count / rate)
 
         requests = max(0, references - self.options.warmup)
-        sums = self._sums(trace)
+        sums = self._sums()
         error = self._standard_error(sums)
         misses = counted.misses / rate
         if self._lru is not None and self._lru_miss_ratio is not None:
-            control = self._lru._sums(trace)
+            control = self._lru._sums()
             coefficient = _coefficient(sums, control)
             error = CONTROLLED * self._standard_error(sums - coefficient * control)
             expected = self._lru_miss_ratio * requests
-            misses += coefficient * (expected - self._lru._misses(trace) / rate)
+            misses += coefficient * (expected - self._lru._misses() / rate)
         misses = min(requests, max(0, round(misses)))
         return replace(
             counted,
@@ -114,7 +115,7 @@ class SampledReplay:
             forgotten=whole(counted.forgotten),
             sample_rate=rate,
             error=error / (requests * rate) if requests else 0.0,
-            interval=self.options.interval,
+            series=self._sample.series(rate) if self.options.interval else None,
             relations=tuple(
                 RelationResult(r.relation, r.fork, r.name, whole(r.requests), whole(r.misses))
                 for r in counted.relations
@@ -125,14 +126,20 @@ class SampledReplay:
         own = self._sample.seconds + self._larger.seconds
         return own if self._lru is None else own + self._lru._seconds()
 
-    def _misses(self, trace: Trace) -> int:
-        """Return the sample's misses."""
-        return self._sample.result(trace).misses
+    def _end(self, references: int) -> None:
+        self._sample.end(references)
+        self._larger.end(references)
+        if self._lru is not None:
+            self._lru._end(references)
 
-    def _sums(self, trace: Trace) -> NDArray[np.float64]:
+    def _misses(self) -> int:
+        """Return the sample's misses."""
+        return int(self._sample.totals().misses)
+
+    def _sums(self) -> NDArray[np.float64]:
         """Return what each group of pages adds to the misses, by both causes."""
         hit_ratios, misses = self._sample.groups()
-        saved = misses.sum() - self._larger.result(trace).misses
+        saved = misses.sum() - self._larger.totals().misses
         frame_worth = max(0.0, float(saved)) / self._step / self._sample.frames
         sums: NDArray[np.float64] = misses + frame_worth * self._residence(hit_ratios, misses)
         return sums
@@ -163,8 +170,3 @@ def _coefficient(sums: NDArray[np.float64], control: NDArray[np.float64]) -> flo
     """Return the coefficient of the control variate with the least variance."""
     variance = float(np.var(control, ddof=1))
     return float(np.cov(sums, control)[0, 1]) / variance if variance > 0 else 0.0
-
-
-def sampled(chunk: Chunk, sampling: Sampling | None) -> Chunk:
-    """Return what a replay with this sampling is fed of a chunk."""
-    return chunk if sampling is None else sample(chunk, sampling.rate, sampling.seed)

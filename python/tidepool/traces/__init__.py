@@ -1,7 +1,16 @@
-"""Page traces: the native format, readers and writers of others, generators."""
+"""Page traces: what a trace is, and work on traces, whatever they come from.
+
+- ``model``: events, chunks of them as columns, ``Trace``;
+- ``memory``: traces in memory; ``derived``: a sample, or renumbered pages, of another trace;
+- ``provenance``: what the server ran that recorded a trace; ``info``: what is in a trace;
+- ``columns``, ``page_table``, ``streams``, ``draws``, ``parameters``: what the others use;
+- ``formats/``: trace files; ``scans/``: scans as they are planned, and their events.
+
+Generated traces are in ``tidepool.generators``.
+"""
 
 from tidepool.traces.derived import RenumberedTrace, in_sample, sample_trace
-from tidepool.traces.formats import FORMATS, Format, open_trace
+from tidepool.traces.formats import FORMATS, Format, Written, open_trace, write_trace
 from tidepool.traces.info import RelationInfo, ScanInfo, TraceInfo, trace_info
 from tidepool.traces.memory import InMemoryTrace, load
 from tidepool.traces.model import (
@@ -16,8 +25,7 @@ from tidepool.traces.model import (
     page_number,
     relation_of,
 )
-from tidepool.traces.recorded import Recorded
-from tidepool.traces.write import Written, write_trace
+from tidepool.traces.provenance import Recorded
 
 __all__ = [
     "CHUNK_ROWS",

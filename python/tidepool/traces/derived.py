@@ -12,7 +12,7 @@ from tidepool._sim import ffi, lib
 from tidepool.errors import TraceError
 from tidepool.traces.columns import of_one_page, references, select
 from tidepool.traces.model import Chunk, Trace
-from tidepool.traces.pages import PageTable
+from tidepool.traces.page_table import PageTable
 
 
 class SampledTrace(Trace):
@@ -50,7 +50,8 @@ def in_sample(pages: NDArray[np.uint64], rate: float, seed: int) -> NDArray[np.b
     events.page = ffi.from_buffer("uint64_t *", pages)
     chosen = np.empty(len(pages), np.uint32)
     threshold = min(int(rate * 2.0**64), 2**64 - 1)
-    n = lib.tps_sample(events, seed, threshold, ffi.from_buffer("uint32_t *", chosen))
+    array = ffi.from_buffer("uint32_t *", chosen)
+    n = lib.tps_sample(events, seed, threshold, 0, array, ffi.NULL)
     rows = np.zeros(len(pages), np.bool_)
     rows[chosen[:n]] = True
     return rows

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tidepool.traces.columns import column, references
 from tidepool.traces.model import Chunk, Flag, Kind, Trace
-from tidepool.traces.pages import PageTable
-from tidepool.traces.recorded import Recorded
+from tidepool.traces.page_table import PageTable
+from tidepool.traces.provenance import Recorded
 
 MAX_RELATIONS = 1000  # that are listed; opaque page numbers can look like millions
 

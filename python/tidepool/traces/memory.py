@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tidepool.errors import TraceError
 from tidepool.traces.columns import DTYPES, resize
 from tidepool.traces.model import PAGE_SIZE, Chunk, Trace
-from tidepool.traces.recorded import Recorded
+from tidepool.traces.provenance import Recorded
 
 
 class InMemoryTrace(Trace):
@@ -44,11 +44,18 @@ class InMemoryTrace(Trace):
     ) -> InMemoryTrace:
         """Make a trace of columns of equal length, named as a chunk's are.
 
+        Raises TraceError if a value is not a whole number that its column
+        holds, speeds apart, or a column is too short.
+
         >>> InMemoryTrace.from_arrays("loop", [1, 2, 3, 1, 2, 3], kind=[0, 0, 1, 0, 0, 1])
         """
-        pages = np.asarray(page, np.uint64)
+        if unknown := columns.keys() - DTYPES.keys():
+            raise TraceError(
+                f'an event has no "{min(unknown)}"', f"It has: page, {', '.join(DTYPES)}."
+            )
+        pages = _column("page", page, np.uint64)
         arrays: dict[str, Any] = {
-            key: np.asarray(values, DTYPES[key]) for key, values in columns.items()
+            key: _column(key, values, DTYPES[key]) for key, values in columns.items()
         }
         for key, values in arrays.items():
             if values.shape != pages.shape:
@@ -62,6 +69,39 @@ class InMemoryTrace(Trace):
     def chunks(self) -> Iterator[Chunk]:
         """Yield the events."""
         return iter(self._chunks)
+
+
+def _column(name: str, given: ArrayLike, dtype: Any) -> NDArray[Any]:
+    """Return the values in the type of their column, none of them changed."""
+    values = np.asarray(given)
+    if values.dtype.kind == "f" and not isinstance(given, np.ndarray):
+        values = np.asarray(given, object)  # 0 and 2**64 - 1 together are floats to numpy
+    if values.dtype.kind == "b":
+        values = values.astype(np.uint8)
+    try:
+        with np.errstate(invalid="ignore"):
+            fraction = values % 1
+    except TypeError:
+        raise TraceError(
+            f'column "{name}" is not of numbers',
+            "Number the values first, as numpy.unique(values, return_inverse=True)[1] does.",
+        ) from None
+    if np.issubdtype(dtype, np.floating):
+        return values.astype(dtype)
+    largest = int(np.iinfo(dtype).max)
+    if values.dtype.kind == "f":
+        largest = min(largest, 2**53)  # there are gaps between larger ones
+    _check(name, values, fraction != 0, "not a whole number")
+    _check(name, values, values < 0, "below 0")
+    _check(name, values, values > largest, f"above {largest}")
+    return values.astype(dtype)
+
+
+def _check(name: str, values: NDArray[Any], wrong: Any, why: str) -> None:
+    """Raise TraceError for the first value that is wrong."""
+    if np.any(wrong):
+        row = int(np.argmax(wrong))
+        raise TraceError(f'column "{name}", row {row}: {values[row]} is {why}')
 
 
 def load(trace: Trace) -> InMemoryTrace:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from tidepool.traces.recorded import Recorded
+from tidepool.traces.provenance import Recorded
 
 CHUNK_ROWS = 1 << 20  # rows a chunk usually has; never more
 PAGE_SIZE = 8192  # bytes, unless a trace says otherwise

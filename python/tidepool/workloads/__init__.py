@@ -1,1 +1,1 @@
-"""What servers are filled with and asked, by benchmarks and demonstrations."""
+"""Tables and requests for live servers, used by benchmarks and the demo: ``tpch``, ``ycsb``."""

@@ -206,15 +206,19 @@ typedef struct tps_events
 	const tps_bitmap *bitmaps;	/* [n_bitmaps], in the order of the events */
 	size_t		n_bitmaps;
 	const uint64_t *next_use;	/* for OPT: see tps_future */
+	const uint64_t *before;		/* of a sample, references of the whole trace
+								 * before each event: see tps_sample; NULL:
+								 * these are all events */
 	uint64_t	position;		/* of the first event in the trace */
 } tps_events;
 
 /* What is counted beside requests and misses. */
 typedef struct tps_options
 {
-	uint64_t	warmup;			/* references before counting begins */
-	uint64_t	interval;		/* references per point of the time series; 0:
-								 * no series */
+	uint64_t	warmup;			/* references of the whole trace before
+								 * counting begins */
+	uint64_t	interval;		/* references of the whole trace per point of
+								 * the time series; 0: no series */
 	uint64_t	correlation_window; /* microseconds within which a backend's
 									 * consecutive references to one page are
 									 * one; 0: only those flagged in the trace */
@@ -261,9 +265,15 @@ void		tps_replay_resize(tps_replay *replay, uint32_t frames,
 /* Replay further events.  Returns false when memory ran out. */
 bool		tps_replay_feed(tps_replay *replay, const tps_events *events);
 
+/*
+ * The whole trace is over, and had so many references: its last interval is,
+ * too.  May be called again.  Returns false when memory ran out.
+ */
+bool		tps_replay_end(tps_replay *replay, uint64_t references);
+
 void		tps_replay_totals(const tps_replay *replay, tps_totals *totals);
 
-/* The time series: number of whole intervals so far; misses of each. */
+/* The time series: number of intervals that are over; misses of each. */
 size_t		tps_replay_series(const tps_replay *replay,
 							  const uint64_t **misses);
 
@@ -440,11 +450,30 @@ size_t		tps_stack_histogram(const tps_stack *stack,
 /*
  * Write to chosen the indexes of the events whose page is in the sample, and
  * return their number: pages whose tps_sample_hash is below threshold
- * (SHARDS: Waldspurger et al., FAST 2015).
+ * (SHARDS: Waldspurger et al., FAST 2015).  To before, unless it is NULL, go
+ * the references of the whole trace before each of them; `references` came
+ * before the first of these events.
  */
 size_t		tps_sample(const tps_events *events, uint64_t seed,
-					   uint64_t threshold, uint32_t *chosen);
+					   uint64_t threshold, uint64_t references,
+					   uint32_t *chosen, uint64_t *before);
 uint64_t	tps_sample_hash(uint64_t page, uint64_t seed);
+
+/* ---- repetitions ---- */
+
+/*
+ * Finds the references that repeat their backend's previous one within so many
+ * microseconds, as a replay does with that correlation window.  For samples:
+ * in these a backend's previous reference may be missing.
+ */
+typedef struct tps_repetitions tps_repetitions;
+tps_repetitions *tps_repetitions_new(uint64_t window);
+void		tps_repetitions_free(tps_repetitions *repetitions);
+
+/* Write the flags of further events to flags, those of repetitions with
+ * TP_CORRELATED. */
+void		tps_repetitions_feed(tps_repetitions *repetitions,
+								 const tps_events *events, uint16_t *flags);
 
 /* cffi: end */
 

@@ -1,0 +1,71 @@
+"""The events of a sample, each with its place in the whole trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidepool._sim import ffi, lib
+from tidepool.simulation.events import Events, references
+from tidepool.simulation.options import Sampling
+from tidepool.traces.columns import column, take
+from tidepool.traces.model import Chunk
+
+
+@dataclass(frozen=True)
+class SampledChunk:
+    """What a sample has of a chunk.
+
+    ``before``: how many references the whole trace has before each event.
+    Times are explicit: the position in a sample is none.
+    """
+
+    chunk: Chunk
+    before: NDArray[np.uint64]
+
+
+class Sampler:
+    """Samples a trace's chunks in their order (SHARDS, fixed rate).
+
+    A page is in the sample if its hash under ``sampling.seed`` is below
+    ``sampling.rate`` of the range.  Events that are not references stay.
+    With a ``correlation_window``, in microseconds, repetitions are flagged
+    first: of A, B, A a sample without B would have a repetition of A.
+    """
+
+    def __init__(self, sampling: Sampling, correlation_window: int = 0) -> None:
+        self._seed = sampling.seed
+        self._threshold = min(int(sampling.rate * 2.0**64), 2**64 - 1)
+        self._position = 0  # events so far
+        self._references = 0  # of them
+        self._repetitions = None
+        if correlation_window > 0:
+            repetitions = lib.tps_repetitions_new(correlation_window)
+            if repetitions == ffi.NULL:
+                raise MemoryError("no memory to find repetitions")
+            self._repetitions = ffi.gc(repetitions, lib.tps_repetitions_free)
+
+    def take(self, whole: Chunk) -> SampledChunk:
+        """Return what the sample has of the trace's next chunk."""
+        chunk = replace(whole, time=column(whole, "time", self._position))
+        events = Events(chunk, self._position)
+        if self._repetitions is not None:
+            flags = np.empty(len(chunk), dtype=np.uint16)
+            array = ffi.cast("uint16_t *", flags.ctypes.data)
+            lib.tps_repetitions_feed(self._repetitions, events.pointer, array)
+            chunk = replace(chunk, flags=flags)
+        chosen = np.empty(len(chunk), dtype=np.uint32)
+        before = np.empty(len(chunk), dtype=np.uint64)
+        n = lib.tps_sample(
+            events.pointer,
+            self._seed,
+            self._threshold,
+            self._references,
+            ffi.cast("uint32_t *", chosen.ctypes.data),
+            ffi.cast("uint64_t *", before.ctypes.data),
+        )
+        self._position += len(whole)
+        self._references += references(whole)
+        return SampledChunk(take(chunk, chosen[:n]), before[:n])

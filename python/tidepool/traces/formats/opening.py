@@ -1,0 +1,75 @@
+"""Opening a trace file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from tidepool.errors import TraceError
+from tidepool.traces.formats.base import FileTrace
+from tidepool.traces.formats.detection import format_of_contents, format_of_name, format_of_table
+from tidepool.traces.formats.fields import parse_columns
+from tidepool.traces.formats.input_file import find_source
+from tidepool.traces.formats.keys import check_keys
+from tidepool.traces.formats.redset import is_redset
+from tidepool.traces.formats.registry import FORMATS, Choices, Format, parse_format
+
+
+def open_trace(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    keys: str | None = None,
+) -> FileTrace:
+    """Open a trace file; ``-`` is standard input.
+
+    gzip, xz and zstd are undone.  Without ``format``, the contents tell the
+    format, and where they do not, the name.  ``columns`` says where in a CSV
+    or Parquet file the fields of an event are, by the columns' names or by
+    their numbers from 1: {"page": "lbn", "kind": "op", "time": "ts:s"}.
+    ``keys`` says how to make pages of keys that are no page numbers: "hash"
+    or "number", as docs/trace-format.md describes.
+
+    Nothing more is read than to know what the file is (of a file of Redset,
+    all queries); the events are read by the trace's chunks(), as often as
+    that is called.  A pipe is read to its end, into a temporary file that
+    lasts as long as the trace.
+
+    Raises TraceError if the file cannot be read, its format not told, or the
+    format leaves no such choice.
+    """
+    path = os.fspath(path)
+    wanted = options = None
+    if format is not None:
+        wanted, options = parse_format(format)
+    check_keys(keys)
+    choices = Choices(parse_columns(columns) if columns is not None else None, keys, options)
+    if wanted is not None:
+        _check(wanted, choices)
+    source, head = find_source(path)
+    if wanted is None:
+        named = format_of_name(path)
+        if columns is not None or keys is not None:
+            wanted = format_of_table(head, named, columns is not None)
+        else:
+            wanted = format_of_contents(head, named) or named
+        if wanted is None:
+            raise TraceError(
+                f"{source.path}: cannot tell the format of the trace",
+                f"Name it: one of {', '.join(FORMATS)}.  Lines of keys need --keys.",
+            )
+        if wanted.name == "native" and is_redset(source):
+            wanted = FORMATS["redset"]
+    return wanted.open(source, head, choices)
+
+
+def _check(format: Format, choices: Choices) -> None:
+    """Raise TraceError if the format does not leave these choices."""
+    if choices.columns is not None and "columns" not in format.takes:
+        raise TraceError(f"a trace of format {format.name} has no columns to choose from")
+    if choices.keys is not None and "keys" not in format.takes:
+        takers = ", ".join(f.name for f in FORMATS.values() if "keys" in f.takes)
+        raise TraceError(
+            f"the pages of a trace of format {format.name} are numbers",
+            f"Leave out the choice of keys; it is for {takers}.",
+        )

@@ -1,0 +1,143 @@
+/*
+ * replay_events.c
+ *	  Events of a replay that are no references.
+ */
+#include "replay.h"
+
+/* ---- pages cease to exist ---- */
+
+static void
+forget_frame(tps_replay *replay, uint32_t frame)
+{
+	tps_cache_forget(replay->cache, frame);
+	replay->dirty[frame] = 0;
+	pinned_remove(&replay->pinned, frame);
+	replay->tally.totals.forgotten++;
+}
+
+/* count pages from first on; 0 for all from first to the end of the fork. */
+static void
+forget(tps_replay *replay, uint64_t first, uint32_t count)
+{
+	tps_cache  *cache = replay->cache;
+
+	replay_commit_admissions(replay);
+	if (replay->io != NULL)
+		io_add(replay->io, EVENT_FORGET, first, 0, count);
+	if (replay->opt != NULL && count == 0)
+		replay->tally.totals.forgotten += opt_forget_from(replay->opt, first);
+	for (uint64_t page = first; page - first < count; page++)
+		if (replay->opt != NULL)
+			replay->tally.totals.forgotten += opt_forget(replay->opt, page);
+		else
+		{
+			uint32_t	frame = pagetable_find(&cache->table, page);
+
+			if (frame != TP_NONE)
+				forget_frame(replay, frame);
+		}
+	if (cache != NULL && count == 0)
+		for (uint32_t frame = 0; frame < cache->capacity; frame++)
+			if (tp_is_resident(&cache->pool, frame))
+			{
+				uint64_t	page = cache_page_of(cache, frame);
+
+				if (page >> 32 == first >> 32 && page >= first)
+					forget_frame(replay, frame);
+			}
+}
+
+/* ---- pages are pinned, and not any more ---- */
+
+/* Pages that are not resident are ignored.  False when memory ran out. */
+static bool
+pin_event(tps_replay *replay, const tps_events *events, size_t i)
+{
+	tps_cache  *cache = replay->cache;
+	uint32_t	frame = cache == NULL ? TP_NONE :
+		pagetable_find(&cache->table, events->page[i]);
+
+	if (frame == TP_NONE)
+		return true;
+	if (event_kind(events, i) == EVENT_PINNED)
+		return pinned_add(&replay->pinned, cache->capacity, frame);
+	pinned_remove(&replay->pinned, frame);
+	return true;
+}
+
+/* ---- pages become dirty ---- */
+
+/*
+ * Pages that are not resident are ignored.  Who tells is in the middle of a
+ * change, so that a queue is not committed for this; there may be no room.
+ * False when memory ran out.
+ */
+static bool
+dirtied_event(tps_replay *replay, const tps_events *events, size_t i)
+{
+	tps_cache  *cache = replay->cache;
+	uint64_t	page = events->page[i];
+	uint32_t	frame = cache == NULL ? TP_NONE :
+		pagetable_find(&cache->table, page);
+	const tp_access access = {
+		.now = event_time(events, i),
+		.backend = events->backend == NULL ? 0 : events->backend[i],
+		.flags = TP_WRITE | TP_DIRTIED
+	};
+	backend_state *b;
+
+	if (frame == TP_NONE)
+		return true;
+	replay->dirty[frame] = 1;
+	if ((cache->pool.policy->flags & TP_WANTS_WRITES) == 0)
+		return true;
+	if (!replay->queues_hits && tp_is_resident(&cache->pool, frame))
+	{
+		tp_hit(&cache->pool, frame, &access);
+		return true;
+	}
+	b = backend_of(replay->backends, access.backend);
+	if (!backend_has_queue(b))
+		return false;
+	if (b->queue->count < TP_BATCH_MAX - 1)
+		(void) tp_batch_add(b->queue, frame, cache_page(page), access.flags,
+							TP_BATCH_MAX, TP_BATCH_MAX);
+	return true;
+}
+
+/* ---- scans begin, advance, end ---- */
+
+/* False when memory ran out. */
+static bool
+scan_event(tps_replay *replay, const tps_events *events, size_t i)
+{
+	if (replay->cache == NULL ||
+		(replay->cache->pool.policy->flags & TP_ASKS_SCANS) == 0)
+		return true;
+	if (replay->scans.scans == NULL)
+	{
+		if (!announced_init(&replay->scans))
+			return false;
+		tps_cache_set_scans(replay->cache, replay->scans.scans);
+	}
+	return announced_event(&replay->scans, events, i);
+}
+
+bool
+replay_event(tps_replay *replay, const tps_events *events, size_t i)
+{
+	switch (event_kind(events, i))
+	{
+		case EVENT_FORGET:
+			forget(replay, events->page[i],
+				   events->count == NULL ? 0 : events->count[i]);
+			return true;
+		case EVENT_PINNED:
+		case EVENT_UNPINNED:
+			return pin_event(replay, events, i);
+		case EVENT_DIRTIED:
+			return dirtied_event(replay, events, i);
+		default:
+			return scan_event(replay, events, i);
+	}
+}

@@ -1,0 +1,119 @@
+/*
+ * replay_loading.h
+ *	  A page that a replay missed: the search for a victim, and the page's
+ *	  coming in.
+ *
+ * In a header so that the loops (replay_loops.c) inline it.
+ */
+#ifndef TIDEPOOL_SIM_REPLAY_LOADING_H
+#define TIDEPOOL_SIM_REPLAY_LOADING_H
+
+#include "replay.h"
+
+/* A page is written to what is below the cache. */
+static inline void
+write_below(tps_replay *replay, uint64_t page)
+{
+	replay->tally.totals.write_backs++;
+	if (replay->io != NULL)
+		io_add(replay->io, EVENT_WRITE, page, 0, 0);
+}
+
+/* A search whose looks are counted. */
+typedef struct counted_search
+{
+	const pinned_frames *pinned;
+	uint32_t	looks;
+} counted_search;
+
+/* A tp_usable. */
+static inline bool
+look_at(void *arg, uint32_t frame)
+{
+	counted_search *search = arg;
+
+	search->looks++;
+	return search->pinned->count == 0 || !search->pinned->is[frame];
+}
+
+/*
+ * A pinned page goes only if there is nothing else.  *ok is cleared if memory
+ * ran out.
+ */
+static inline uint32_t
+victim_for(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
+{
+	const tp_pool *pool = &replay->cache->pool;
+	uint32_t	frame = TP_NONE;
+
+	if (replay->tally.options.per_search)
+	{
+		counted_search search = {.pinned = &replay->pinned};
+
+		frame = tp_victim(pool, cache_page(page), look_at, &search, access);
+		if (!tp_is_frame(frame) || tp_is_resident(pool, frame))
+			*ok = tally_search(&replay->tally, search.looks) && *ok;
+	}
+	else if (replay->pinned.count > 0)
+		frame = tp_victim(pool, cache_page(page), pinned_is_not,
+						  &replay->pinned, access);
+	if (frame == TP_NONE)
+		frame = tp_victim(pool, cache_page(page), NULL, NULL, access);
+	return frame;
+}
+
+/* The page comes into the cache.  False when memory ran out. */
+static inline bool
+load(tps_replay *replay, uint64_t page, const tp_access *access)
+{
+	tps_cache  *cache = replay->cache;
+	backend_state *backend = replay->backends == NULL ? NULL :
+		backend_of(replay->backends, access->backend);
+	bool		ok = true;
+	uint32_t	frame;
+
+	cache_read(cache, page);
+	if (replay->io != NULL)
+		io_add(replay->io, EVENT_READ, page, access->flags & ~TP_WRITE, 0);
+	/* a server takes a free frame without asking the policy */
+	if (replay->queues_admissions &&
+		cache->pool.header->lists[TP_FREE].count == 0)
+		backend_commit(backend, cache, access);
+	if (replay->own_choosers &&
+		!backend_chooses(backend, cache, access->backend))
+		return false;
+	frame = victim_for(replay, page, access, &ok);
+	if (frame == TP_NONE && replay->queues_admissions)
+	{
+		/* all pages may be ones that the policy does not know of yet */
+		replay_commit_admissions(replay);
+		frame = victim_for(replay, page, access, &ok);
+	}
+	if (!tp_is_frame(frame))
+	{
+		replay->tally.totals.refused++;
+		if (access->flags & TP_WRITE)
+			write_below(replay, page);
+		return ok;
+	}
+	if (tp_is_resident(&cache->pool, frame))
+	{
+		if (replay->dirty[frame])
+			write_below(replay, cache_page_of(cache, frame));
+		pinned_remove(&replay->pinned, frame);
+		cache_evict(cache, frame, access);
+	}
+	else
+		tp_claim(&cache->pool, frame);
+	replay->dirty[frame] = (access->flags & TP_WRITE) != 0;
+	if (!replay->queues_admissions)
+	{
+		cache_admit(cache, frame, page, access);
+		return ok;
+	}
+	pagetable_enter(&cache->table, page, frame);
+	return backend_queue(backend, cache, frame, page, access,
+						 TP_BATCH_ADMISSION, replay->tally.options.batch) && ok;
+}
+
+#endif							/* TIDEPOOL_SIM_REPLAY_LOADING_H */

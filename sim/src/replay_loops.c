@@ -1,0 +1,196 @@
+/*
+ * replay_loops.c
+ *	  Runs of references, against a policy or OPT.
+ *
+ * Speed: the trace is known ahead, so what a reference needs is prefetched
+ * while the EVENTS_AHEAD references before it are served (look_ahead).
+ * Whatever is the same for a whole run of references is decided once per run.
+ */
+#include "replay_loading.h"
+
+/* ---- one reference ---- */
+
+static tp_access
+access_of(tps_replay *replay, const tps_events *events, size_t i)
+{
+	tp_access	access = {0};
+
+	access.now = event_time(events, i);
+	if (replay->scans.scans != NULL && events->scan != NULL &&
+		events->scan[i] != 0)
+		access.scan = announced_reference(&replay->scans, events->scan[i],
+										  events->page[i], access.now);
+	if (events->backend != NULL)
+		access.backend = events->backend[i];
+	if (events->flags != NULL)
+		access.flags = events->flags[i] & EVENT_ACCESS_FLAGS;
+	if (event_kind(events, i) == EVENT_WRITE)
+		access.flags |= TP_WRITE;
+	if (replay->tally.options.correlation_window > 0 &&
+		backend_repeats(backend_of(replay->backends, access.backend),
+						access.backend, events->page[i], access.now,
+						replay->tally.options.correlation_window))
+		access.flags |= TP_CORRELATED;
+	return access;
+}
+
+/*
+ * The page in this frame was referenced.  If the policy has not been told yet
+ * that it came in, it learns of the hit after that.  False when memory ran out.
+ */
+static bool
+hit(tps_replay *replay, uint32_t frame, uint64_t page, const tp_access *access)
+{
+	const tp_pool *pool = &replay->cache->pool;
+	uint32_t	flags = pool->policy->flags;
+
+	replay->dirty[frame] |= (access->flags & TP_WRITE) != 0;
+	replay->tally.totals.correlated += (access->flags & TP_CORRELATED) != 0;
+	if ((flags & TP_HIT_NOTHING) ||
+		(!tp_promotes(access) && (flags & TP_COUNTS_ALL) == 0))
+		return true;
+	if (replay->queues_hits ||
+		(replay->queues_admissions && tp_is_claimed(pool, frame)))
+		return backend_queue(backend_of(replay->backends, access->backend),
+							 replay->cache, frame, page, access, 0,
+							 replay->tally.options.batch);
+	pool->policy->hit(pool, frame, access);
+	return true;
+}
+
+/* ---- runs of references ---- */
+
+static inline const uint32_t *
+chain_of(const tp_pool *pool, uint64_t page)
+{
+	return tp_hash_chain_of(pool, tp_page_key(cache_page(page)));
+}
+
+/*
+ * Prefetch what the references after this one will need, in steps, each of
+ * which needs what the step before it has prefetched: the slot of the hash
+ * table; the frame or, if the slot is empty and the page will likely miss, the
+ * chain of the ghost index; the first ghost of the chain.
+ */
+TP_PREFETCHES static inline void
+look_ahead(const tps_cache *cache, const uint64_t *page)
+{
+	const tp_pool *pool = &cache->pool;
+	const pagetable *table = &cache->table;
+	uint64_t	near = page[EVENTS_AHEAD / 2];
+	uint64_t	next = page[EVENTS_AHEAD / 4];
+	uint32_t	frame = table->slots[pagetable_home(table, near)].frame;
+
+	__builtin_prefetch(&table->slots[pagetable_home(table,
+													page[EVENTS_AHEAD])]);
+	if (frame != TP_NONE)
+	{
+		__builtin_prefetch(&pool->nodes[frame]);
+		__builtin_prefetch(tp_extra(pool, frame));
+	}
+	else if (pool->header->ghost_count > 0)
+		__builtin_prefetch(chain_of(pool, near));
+	if (pool->header->ghost_count > 0 &&
+		table->slots[pagetable_home(table, next)].frame == TP_NONE)
+	{
+		uint32_t	ghost = *chain_of(pool, next);
+
+		if (ghost != TP_NONE)
+			__builtin_prefetch(&pool->ghosts[ghost]);
+	}
+}
+
+/*
+ * References from to below to, against the policy.  Returns the misses.
+ * detail: each must be told to the tally; *ok is cleared if that fails.
+ */
+static inline uint64_t
+run_policy(tps_replay *replay, const tps_events *events, size_t from, size_t to,
+		   bool plain, bool detail, bool *ok)
+{
+	tps_cache  *cache = replay->cache;
+	const tp_pool *pool = &cache->pool;
+	const pagetable *table = &cache->table;
+	uint64_t	misses = 0;
+	tp_access	access = {0};
+
+	for (size_t i = from; i < to; i++)
+	{
+		uint64_t	page = events->page[i];
+		uint32_t	frame;
+
+		if (i + EVENTS_AHEAD < events->n)
+			look_ahead(cache, &events->page[i]);
+		if (plain)
+			access.now = events->position + i;
+		else
+			access = access_of(replay, events, i);
+		frame = pagetable_find(table, page);
+		if (frame != TP_NONE)
+		{
+			if (plain)
+				tp_hit(pool, frame, &access);
+			else if (!hit(replay, frame, page, &access))
+				*ok = false;
+		}
+		else
+		{
+			misses++;
+			if (!load(replay, page, &access))
+				*ok = false;
+		}
+		if (detail && !tally_detail(&replay->tally, page, frame == TP_NONE))
+			*ok = false;
+	}
+	return misses;
+}
+
+static uint64_t
+run_opt(tps_replay *replay, const tps_events *events, size_t from, size_t to,
+		bool *ok)
+{
+	uint64_t	misses = 0;
+
+	for (size_t i = from; i < to; i++)
+	{
+		bool		write = event_kind(events, i) == EVENT_WRITE;
+		bool		wrote_back = false;
+		uint64_t	written = events->page[i];
+		opt_outcome outcome = opt_reference(replay->opt, events->page[i],
+											events->next_use[i], write,
+											&wrote_back, &written);
+
+		if (replay->io != NULL && outcome != OPT_HIT)
+			io_add(replay->io, EVENT_READ, events->page[i], 0, 0);
+		if (wrote_back || (write && outcome == OPT_REFUSED))
+			write_below(replay, written);
+		misses += outcome != OPT_HIT;
+		replay->tally.totals.refused += outcome == OPT_REFUSED;
+		if (replay->tally.detailed &&
+			!tally_detail(&replay->tally, events->page[i], outcome != OPT_HIT))
+			*ok = false;
+	}
+	return misses;
+}
+
+/* Each variant of the loop is compiled apart. */
+bool
+replay_run(tps_replay *replay, const tps_events *events, size_t from, size_t to)
+{
+	bool		ok = true;
+	bool		plain = events->kind == NULL && events->flags == NULL &&
+		events->time == NULL && events->backend == NULL &&
+		(replay->backends == NULL || replay->only_choosers) &&
+		replay->scans.scans == NULL;
+	uint64_t	misses;
+
+	if (replay->opt != NULL)
+		misses = run_opt(replay, events, from, to, &ok);
+	else if (replay->tally.detailed)
+		misses = run_policy(replay, events, from, to, false, true, &ok);
+	else if (plain)
+		misses = run_policy(replay, events, from, to, true, false, &ok);
+	else
+		misses = run_policy(replay, events, from, to, false, false, &ok);
+	return tally_run(&replay->tally, events, from, to, misses) && ok;
+}
