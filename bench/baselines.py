@@ -19,8 +19,7 @@ import numpy as np
 from common import replay, report
 
 from tidepool import InMemoryTrace
-from tidepool.traces.columns import references
-from tidepool.traces.generators import (
+from tidepool.generators import (
     DynZipfRo,
     HotCold,
     Loop,
@@ -31,6 +30,7 @@ from tidepool.traces.generators import (
     Ycsb,
     Zipf,
 )
+from tidepool.traces.columns import references
 from tidepool.traces.model import Trace
 
 BASELINES = ("clock", "cooling")

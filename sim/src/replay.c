@@ -20,7 +20,7 @@ replay_new(tps_cache *cache, opt_pool *o, const tps_options *options)
 	}
 	if (ok && cache != NULL)
 		replay->own_choosers = tp_can_share(&cache->pool);
-	if (ok && cache != NULL && options->batch > 1)
+	if (ok && cache != NULL && options->batch > 0)
 	{
 		replay->queues_hits = (cache->pool.policy->flags &
 							   (TP_HIT_LOCK_FREE | TP_HIT_NOTHING)) == 0;

@@ -44,7 +44,7 @@ def test_options_win(ok: Call, monday: Path) -> None:
     assert one("--policy arc") == ("arc", 50, 1, 32)
     assert one("--frames 70") == ("lirs", 70, 1, 32)
     assert one("--seed 0") == ("lirs", 50, 0, 32)
-    assert one("--batch 1") == ("lirs", 50, 1, None)
+    assert one("--batch 0") == ("lirs", 50, 1, None)
     assert one("--policy random --frames 9 --seed 3 --batch 4") == ("random", 9, 3, 4)
 
 

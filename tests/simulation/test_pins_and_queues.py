@@ -201,10 +201,10 @@ def misses_of_lru(events: list[Event], frames: int, batch: int) -> int:
                             commit(backend)
                 frame = frame_of.pop(stack.pop())
             frame_of[event.page] = frame
-            if batch == 1:
+            if batch == 0:
                 stack.insert(0, event.page)
-            else:
-                queue(event.backend, event.page, True, batch)
+            else:  # no lock for this alone
+                queue(event.backend, event.page, True, max(batch, 2))
         elif not event.flags & (Flag.CORRELATED | Flag.VACUUM):
             queue(event.backend, event.page, False, batch)
     return found
@@ -222,7 +222,7 @@ references = st.lists(
 )
 
 
-@given(rows=references, frames=st.integers(1, 8), batch=st.sampled_from([1, 2, 3, 7, 1024]))
+@given(rows=references, frames=st.integers(1, 8), batch=st.sampled_from([0, 1, 2, 3, 7, 1024]))
 def test_queues_of_hits(
     rows: list[tuple[int, int, int, None, int]], frames: int, batch: int
 ) -> None:
@@ -238,8 +238,8 @@ def test_a_hit_that_is_told_late_is_lost() -> None:
 
 
 def test_batches_that_cannot_be() -> None:
-    for batch in (0, 1025):
-        with pytest.raises(TidepoolError, match="batch must be from 1 to 1024"):
+    for batch in (-1, 1025):
+        with pytest.raises(TidepoolError, match="batch must be from 0 to 1024"):
             Options(batch=batch)
     with pytest.raises(TidepoolError, match="a sample has no queues of hits"):
         Options(batch=2, sampling=Sampling(0.5))

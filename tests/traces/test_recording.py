@@ -186,7 +186,7 @@ def test_what_to_replay_it_with() -> None:
     assert replace(recorded, batch_size=1).batch == 1
     assert replace(recorded, batch_size=8).batch == 8
     sample = replace(recorded, sample_rate=0.0101)
-    assert (sample.frames, sample.batch) == (10, 1)
+    assert (sample.frames, sample.batch) == (10, 0)
     assert replace(sample, buffers=16).frames == 1
 
 

@@ -89,7 +89,7 @@ from tidepool.traces import Recorded, Trace
     type=NUMBER,
     metavar="N",
     help="Backends queue N hits before they tell the policy, as a server's do."
-    "  [default: as the recording server's did, or 1]",
+    "  [default: as the recording server's did, or 0: no queues]",
 )
 @sample_option
 @click.option(
@@ -143,7 +143,7 @@ def simulate(
     asked = _Replays(flat(policies), frames, tuple(dict.fromkeys(seeds)), batch)
     _check(asked.specs, sample, resizes, interval, per_relation, output)
     _check_ssd(ssd, sample, resizes)
-    _check_batch(batch or 1, sample)
+    _check_batch(batch or 0, sample)
 
     def grids(input: Input) -> Iterator[Grid]:
         replays = asked.of(input.trace, sample is not None)
@@ -153,7 +153,7 @@ def simulate(
             warmup=warmup.resolve(input.references),
             interval=interval or 0,
             correlation_window=correlation_window,
-            batch=1 if replays.batch is None else replays.batch,
+            batch=0 if replays.batch is None else replays.batch,
             per_relation=per_relation,
             resize=tuple((r.reference, input.frames(r.size)) for r in resizes),
         )
@@ -249,7 +249,7 @@ def _depends_on_seed(spec: PolicySpec, ssd: Ssd | None) -> bool:
 
 
 def _check_batch(batch: int, sample: float | None) -> None:
-    if batch > 1 and sample is not None:
+    if batch > 0 and sample is not None:
         raise TidepoolError("a sample has no queues of hits", "Leave out --batch or --sample.")
 
 

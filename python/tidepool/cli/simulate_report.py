@@ -52,7 +52,7 @@ def record(run: Run) -> dict[str, Any]:
         out["warmup"] = run.options.warmup
     if run.options.correlation_window:
         out["correlation_window"] = run.options.correlation_window
-    if run.options.batch > 1:
+    if run.options.batch > 0:
         out["batch"] = run.options.batch
     if run.options.resize:
         out["resize"] = [list(resize) for resize in run.options.resize]

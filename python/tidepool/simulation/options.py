@@ -37,22 +37,23 @@ class Options:
     and intervals are parts of the whole trace, also of a sampled one.
     With a ``batch``, policies whose hits need the pool's lock learn of a
     backend's hits when so many have come together, or when it misses, as in a
-    server; those of pages that have left by then are lost.
+    server; those of pages that have left by then are lost.  Pages that come in
+    are queued likewise, also with a batch of 1.
     """
 
     warmup: int = 0  # references
     interval: int = 0  # references per point of the time series; 0: none
     correlation_window: int = 0  # microseconds; 0: only what the trace flags
-    batch: int = 1  # hits that a backend queues before it tells the policy; 1: none
+    batch: int = 0  # hits that a backend queues before it tells the policy; 0: no queues
     per_relation: bool = False
     per_search: bool = False  # how many frames each search for a victim looked at
     sampling: Sampling | None = None
     resize: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
-        if not 1 <= self.batch <= lib.TP_BATCH_MAX:
-            raise TidepoolError(f"batch must be from 1 to {lib.TP_BATCH_MAX}")
-        if self.batch > 1 and self.sampling is not None:
+        if not 0 <= self.batch <= lib.TP_BATCH_MAX:
+            raise TidepoolError(f"batch must be from 0 to {lib.TP_BATCH_MAX}")
+        if self.batch > 0 and self.sampling is not None:
             raise TidepoolError(
                 "a sample has no queues of hits", "Leave out the sampling or the batch."
             )

@@ -55,7 +55,7 @@ class Recorded:
     @property
     def batch(self) -> int:
         """The queue to replay it with: a sample does not show when queues were full."""
-        return min(self.batch_threshold, self.batch_size) if self.sample_rate == 1 else 1
+        return min(self.batch_threshold, self.batch_size) if self.sample_rate == 1 else 0
 
     def flaws(self) -> Iterator[str]:
         """Yield what the recording lacks, for people."""

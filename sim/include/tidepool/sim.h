@@ -222,9 +222,12 @@ typedef struct tps_options
 	uint64_t	correlation_window; /* microseconds within which a backend's
 									 * consecutive references to one page are
 									 * one; 0: only those flagged in the trace */
-	uint32_t	batch;			/* hits that a backend queues before it tells
-								 * the policy of them (batch.h), 1 ..
-								 * TP_BATCH_MAX; 1: none */
+	uint32_t	batch;			/* as in a server, each backend reports hits
+								 * and the pages it brought in when so many
+								 * are queued, or when it misses (batch.h), at
+								 * most TP_BATCH_MAX; 1: a hit that needs the
+								 * lock at once.  0: all at once, as papers
+								 * have it */
 	bool		per_relation;	/* count per relation and fork */
 	bool		per_group;		/* count per group of pages, for the error of
 								 * a sampled simulation */
