@@ -50,7 +50,7 @@ def assert_one_line(call: Call, args: list[object], status: int, message: str) -
         ([*LRU, *TEN, "--warmup", "2000"], "loop: the trace is not longer than the warm-up"),
         ([*LRU, *TEN, "--interval", "0"], 'invalid number "0"'),
         ([*LRU, *TEN, "--correlation-window", "x"], 'invalid number "x"'),
-        ([*LRU, *TEN, "--batch", "0"], "batch must be from 0 to 1024"),
+        ([*LRU, *TEN, "--batch", "1025"], "batch must be from 0 to 1024"),
         ([*LRU, *TEN, "--batch", "8", "--sample", ".5"], "a sample has no queues of hits"),
         ([*LRU, *TEN, "--sample", "0"], 'invalid sampling rate "0"'),
         ([*LRU, *TEN, "--sample", "101%"], 'invalid sampling rate "101%"'),
