@@ -4,49 +4,43 @@
  *
  * Sources: G. Cormode, S. Muthukrishnan: An improved data stream summary: the
  * count-min sketch and its applications. Journal of Algorithms 55(1), 2005.
- * Ageing: G. Einziger, R. Friedman, B. Manes: TinyLFU: A highly efficient
- * cache admission policy. ACM Transactions on Storage 13(4), 2017.  That a
- * key's counters lie close together is from Caffeine, the last author's cache.
+ * Aging: G. Einziger, R. Friedman, B. Manes: TinyLFU: A highly efficient cache
+ * admission policy. ACM Transactions on Storage 13(4), 2017.  Caffeine, the
+ * cache by the last author, is where the counters of a key lie close together.
  *
- * DEFINITION.  A cell is 28 counters of 4 bits; four cells in sequence are a
- * group, and there are floor(frames / 4) groups.  Cell number i lies at the
- * start of the extra bytes of members[i].
+ * A sketch has four rows.  Here a row is spread over the pool: the extra bytes
+ * of members[i] begin with cell i, 28 counters of 4 bits, and four cells in
+ * sequence are a group, one cell for each row.  Linear hashing (hash.h) chooses
+ * the group of a key, four bytes of the key its counter in each cell.
  *
- *	  group of a key		tp_linear_hash(key, groups): linear hashing
- *	  counter in cell r		b * 28 / 256, where b is byte 4 + r of the key,
- *	  of the group			counted from the least significant
+ * Why the structure differs from the papers', and the estimates do not:
+ *	- A key is counted in the four cells of one group.  These are four counters
+ *	  chosen by independent bytes, as in four rows.
+ *	- Halving is lazy.  The sketch counts its halvings, a cell those it has gone
+ *	  through, and a cell catches up when it is next added to.  An estimate
+ *	  therefore is what halving everything at once would have left.
+ *	- The pool may grow and shrink.  A new group starts as a copy of the group
+ *	  it is split from, where its keys have been counted so far.  A group that
+ *	  goes is merged into that one, the larger of each two counters surviving,
+ *	  since a key was counted in one of them only.  Estimates stay upper bounds.
  *
- * add raises the key's counter in each of the four cells, to 15 at most.  If
- * any of them was lower, this is one addition.  Then, be it one or not (frames
- * may have left since the last), if the additions are 10 per frame or more,
- * they and all counters are halved, rounding down.
- * estimate is the least of the key's four counters.  Each of them saw every
- * addition of the key, so it is never too low (but for the halving and the
- * limit of 15).  In a pool of less than four frames nothing is added, and all
- * estimates are 0.
+ * Where the estimates differ:
+ *	1. An addition is a reference that raised a counter, so references to a page
+ *	   at 15 do not bring the next halving closer, as in Caffeine.
+ *	2. A cell left alone for 65,536 halvings is taken for a fresh one, since
+ *	   halvings are counted in 16 bits.
+ *	3. A pool of fewer than four frames has no sketch: all estimates are 0.
  *
- * Halving is lazy: the sketch counts the halvings, a cell knows how many it
- * has been through, and catches up when it is next added to.  So what is read
- * is what halving everything at once would have left, and no reference ever
- * pays for a sweep over the pool.  (The numbers have 16 bits: a cell that is
- * left alone for 65,536 halvings is taken for a fresh one.)
- *
- * RESIZING.  When a joining frame completes a group, that is the last, and it
- * begins as a copy of the group it is split from (the one whose number lacks
- * the highest bit), among whose keys its own have been counted so far; group 0
- * begins empty.  When a leaving frame breaks up the last group, it is merged
- * into that same one, counter by counter, the larger value surviving: each key
- * was counted in one of the two only.  So estimates stay bounds from above.
- *
- * Benefits: where members are consecutive frames a group is one cache line;
- * O(1) for each frame that comes or goes.
- * Costs: while the number of groups is not a power of two, those that have not
- * been split yet hold twice as many keys as the others.
+ * Costs: while the number of groups is no power of two, groups that have not
+ * been split hold twice as many keys as the others.
+ * Benefits: a group is one cache line where members are consecutive frames; no
+ * reference pays for a sweep; O(1) for a frame that joins or leaves.
+ * Memory: 16 bytes a frame.
  */
 #ifndef TIDEPOOL_SKETCH_H
 #define TIDEPOOL_SKETCH_H
 
-#include "tidepool/pool.h"
+#include "tidepool/policy.h"
 
 #define TP_SKETCH_GROUP		4	/* cells in a group */
 #define TP_SKETCH_COLUMNS	28	/* counters in a cell */
@@ -57,11 +51,11 @@
 typedef struct tp_sketch_cell
 {
 	uint16_t	halvings;		/* gone through, modulo 2^16 */
-	uint8_t		counters[TP_SKETCH_COLUMNS / 2];	/* two in a byte, the
+	uint8_t		counters[TP_SKETCH_COLUMNS / 2];	/* two to a byte, the
 													 * first in its lower half */
 } tp_sketch_cell;
 
-/* In the policy's state; zero to begin. */
+/* In the policy's state.  Zero-initialised to begin. */
 typedef struct tp_sketch
 {
 	uint64_t	additions;		/* halved with the counters */
@@ -72,11 +66,14 @@ typedef struct tp_sketch
 void		tp_sketch_add(const tp_pool *pool, tp_sketch *sketch,
 						  uint64_t key);
 
-/* How often was it, as far as known?  At most TP_SKETCH_MAX. */
+/*
+ * How often the page was referenced lately, at most TP_SKETCH_MAX.  Other pages
+ * share its counters, so this may be too high, never too low.
+ */
 uint32_t	tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch,
 							   uint64_t key);
 
-/* Load the keys' counters into the cache, as the policy's prefetch does. */
+/* Load the counters of these keys into the cache: tp_policy.prefetch. */
 void		tp_sketch_prefetch(const tp_pool *pool, const uint64_t *keys,
 							   uint32_t count, int step);
 
