@@ -2,8 +2,12 @@
  * advance.c
  *	  Scans make progress.  See scan.h.
  */
+#include "tidepool/relaxed.h"
+
 #include "prediction/bitmap.h"
 #include "prediction/history.h"
+#include "prediction/patience.h"
+#include "prediction/position.h"
 #include "prediction/registry.h"
 
 /* A new measurement's weight in the smoothed speed. */
@@ -14,19 +18,6 @@
  * far: one that paused is soon known again for what it is.
  */
 #define SLOWDOWN 64
-
-uint32_t
-patience_until(uint64_t now, float block_time)
-{
-	double		strides = (double) block_time * STRIDE * PATIENT_STRIDES;
-	double		longest = (double) ((uint64_t) 1 << 40);
-
-	if (strides < TP_SCAN_PATIENCE)
-		strides = TP_SCAN_PATIENCE;
-	if (strides > longest)
-		strides = longest;
-	return tick_of(now + (uint64_t) strides) + 1;
-}
 
 /* Microseconds a block since they were last measured, smoothed. */
 static float
@@ -53,10 +44,10 @@ measure(const tp_scans *scans, uint32_t number, uint32_t done, uint64_t now)
 	{
 		float		block_time = smoothed_block_time(scan, lanes->block_time[lane], done, now);
 
-		set_float(&lanes->block_time[lane], block_time);
-		set_float(&scans->header->block_time, usual + WEIGHT * (block_time - usual));
+		tp_store_float(&lanes->block_time[lane], block_time);
+		tp_store_float(&scans->header->block_time, usual + WEIGHT * (block_time - usual));
 	}
-	set_u32(&lanes->until[lane], patience_until(now, lanes->block_time[lane]));
+	tp_store32(&lanes->until[lane], patience_until(now, lanes->block_time[lane]));
 	scan->measured_at = now;
 	scan->measured_done = done;
 }
@@ -76,7 +67,7 @@ tp_scan_advance(const tp_scans *scans, uint64_t handle, uint32_t block,
 		return;
 	scan = &scans->scans[number];
 	lanes = &scans->lanes[number / TP_SCAN_LANES];
-	bitmap = get_u32(&scan->bitmap);
+	bitmap = tp_load32(&scan->bitmap);
 	if (bitmap != TP_NONE)
 		position = bitmap_position(&scans->bitmaps[bitmap], block,
 								   lanes->backward[lane]);
@@ -85,7 +76,7 @@ tp_scan_advance(const tp_scans *scans, uint64_t handle, uint32_t block,
 								  lanes->size[lane], lanes->backward[lane]);
 	if (position >= scan->length || position < lanes->done[lane])
 		return;
-	set_u32(&lanes->done[lane], position + 1);
+	tp_store32(&lanes->done[lane], position + 1);
 	if (position + 1 - scan->measured_done >= STRIDE ||
 		is_later(tick_of(now), lanes->until[lane]))
 	{

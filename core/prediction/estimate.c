@@ -2,8 +2,11 @@
  * estimate.c
  *	  When a page will be read next, as the running scans tell.  See scan.h.
  */
+#include "tidepool/relaxed.h"
+
 #include "prediction/bitmap.h"
-#include "prediction/registry.h"
+#include "prediction/patience.h"
+#include "prediction/relations.h"
 
 static inline float
 sooner(float a, float b)
@@ -81,7 +84,7 @@ soonest_bitmap(const tp_scans *scans, uint32_t at, uint32_t block,
 	for (uint32_t lane = 0; lane < TP_SCAN_LANES; lane++)
 	{
 		uint32_t	bitmap =
-			get_u32(&scans->scans[at * TP_SCAN_LANES + lane].bitmap);
+			tp_load32(&scans->scans[at * TP_SCAN_LANES + lane].bitmap);
 		uint32_t	position;
 
 		if ((lanes->bitmaps >> lane & 1) == 0 ||
@@ -126,7 +129,7 @@ tp_scan_next_access_from(const tp_scans *scans, tp_page page, double from,
 		return TP_NEVER;
 
 	/* lanes that change hands under us could lead in a circle */
-	for (i = get_u32(&scans->relations[i].lanes); i != TP_NONE && steps > 0;
+	for (i = tp_load32(&scans->relations[i].lanes); i != TP_NONE && steps > 0;
 		 steps--)
 	{
 		const tp_scan_lanes *lanes = &scans->lanes[i];
@@ -138,7 +141,7 @@ tp_scan_next_access_from(const tp_scans *scans, tp_page page, double from,
 							 soonest);
 		if (any_below(of_ranges, enough))
 			break;
-		i = get_u32(&lanes->next);
+		i = tp_load32(&lanes->next);
 	}
 	for (uint32_t lane = 0; lane < WIDTH; lane++)
 		soonest = sooner(of_ranges[lane], soonest);

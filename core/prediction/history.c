@@ -11,8 +11,9 @@
  */
 #include <string.h>
 
+#include "tidepool/relaxed.h"
+
 #include "prediction/history.h"
-#include "prediction/position.h"
 
 #define PROBES 4				/* places where history may be found */
 #define WEIGHT_INTERVAL 0.0625f /* of the newest interval, in the long run */
@@ -68,14 +69,14 @@ cover(tp_scan_history *history, uint64_t end)
 			uint32_t	from = 2 * i;
 			bool		inside = from < TP_HISTORY_REGIONS;
 
-			set_float(&history->visits[i], !inside ? 0 :
-					  (faded(history->visits[from],
-							 history->begun - history->as_of[from]) +
-					   faded(history->visits[from + 1],
-							 history->begun - history->as_of[from + 1])) / 2);
+			tp_store_float(&history->visits[i], !inside ? 0 :
+						   (faded(history->visits[from],
+								  history->begun - history->as_of[from]) +
+							faded(history->visits[from + 1],
+								  history->begun - history->as_of[from + 1])) / 2);
 			history->as_of[i] = history->begun;
 		}
-		set_u32(&history->shift, history->shift + 1);
+		tp_store32(&history->shift, history->shift + 1);
 	}
 }
 
@@ -104,12 +105,12 @@ history_begin(const tp_scans *scans, uint64_t relation, uint64_t end,
 		float		weight = 1 / (float) history->begun;
 
 		weight = weight > WEIGHT_INTERVAL ? weight : WEIGHT_INTERVAL;
-		set_float(&history->interval,
-				  history->interval + weight * (gap - history->interval));
+		tp_store_float(&history->interval,
+					   history->interval + weight * (gap - history->interval));
 	}
-	set_float(&history->total, faded(history->total, 1) + 1);
+	tp_store_float(&history->total, faded(history->total, 1) + 1);
 	history->last_begin = now;
-	set_u32(&history->begun, history->begun + 1);
+	tp_store32(&history->begun, history->begun + 1);
 	return i;
 }
 
@@ -128,12 +129,12 @@ history_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 		history->relation != scans->relations[scan->relation].relation)
 		return;
 	scan->region = region;
-	set_float(&history->visits[region],
-			  faded(history->visits[region],
-					history->begun - history->as_of[region]) + 1);
-	set_u32(&history->as_of[region], history->begun);
+	tp_store_float(&history->visits[region],
+				   faded(history->visits[region],
+						 history->begun - history->as_of[region]) + 1);
+	tp_store32(&history->as_of[region], history->begun);
 	lead_time = lead_time > 0 ? lead_time + WEIGHT_LEAD_TIME * (taken - lead_time) : taken;
-	set_float(&scans->header->lead_time, lead_time);
+	tp_store_float(&scans->header->lead_time, lead_time);
 }
 
 double

@@ -2,7 +2,10 @@
  * meet.c
  *	  Where a new scan should begin so as to meet a running one.
  */
-#include "prediction/registry.h"
+#include "tidepool/relaxed.h"
+
+#include "prediction/patience.h"
+#include "prediction/relations.h"
 
 /* Blocks that [a, a_end) and [b, b_end) have in common. */
 static uint64_t
@@ -66,8 +69,8 @@ tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec, uint64_t now)
 
 	if (i == TP_NONE || spec->backward || spec->bitmap != NULL)
 		return best;
-	for (i = get_u32(&scans->relations[i].lanes); i != TP_NONE && steps > 0;
-		 i = get_u32(&scans->lanes[i].next), steps--)
+	for (i = tp_load32(&scans->relations[i].lanes); i != TP_NONE && steps > 0;
+		 i = tp_load32(&scans->lanes[i].next), steps--)
 		for (uint32_t lane = 0; lane < TP_SCAN_LANES; lane++)
 		{
 			remainder	rest;

@@ -2,9 +2,13 @@
  * registry.c
  *	  Scans begin and end.  See scan.h.
  */
+#include "tidepool/relaxed.h"
+
 #include "prediction/bitmap.h"
 #include "prediction/history.h"
+#include "prediction/patience.h"
 #include "prediction/registry.h"
+#include "prediction/relations.h"
 
 /* Take the scan from its lane, and what falls vacant by that. */
 static void
@@ -16,7 +20,7 @@ remove_scan(const tp_scans *scans, uint32_t number)
 	tp_scan_relation *relation = &scans->relations[scan->relation];
 	uint8_t		bit = (uint8_t) (1u << number % TP_SCAN_LANES);
 
-	set_u32(&lanes->length[number % TP_SCAN_LANES], 0);
+	tp_store32(&lanes->length[number % TP_SCAN_LANES], 0);
 	lanes->used &= (uint8_t) ~bit;
 	lanes->bitmaps &= (uint8_t) ~bit;
 	scan->generation++;
@@ -25,7 +29,7 @@ remove_scan(const tp_scans *scans, uint32_t number)
 	{
 		scans->bitmaps[scan->bitmap].shift = header->free_bitmap;
 		header->free_bitmap = scan->bitmap;
-		set_u32(&scan->bitmap, TP_NONE);
+		tp_store32(&scan->bitmap, TP_NONE);
 	}
 	relation->scans--;
 	if (lanes->used == 0)
@@ -34,8 +38,8 @@ remove_scan(const tp_scans *scans, uint32_t number)
 
 		while (*link != number / TP_SCAN_LANES)
 			link = &scans->lanes[*link].next;
-		set_u32(link, lanes->next);
-		set_u32(&lanes->next, header->free_lanes);
+		tp_store32(link, lanes->next);
+		tp_store32(&lanes->next, header->free_lanes);
 		header->free_lanes = number / TP_SCAN_LANES;
 	}
 }
@@ -83,8 +87,8 @@ find_lane(const tp_scans *scans, uint64_t relation)
 			place = vacant;
 			scans->relations[place].relation = relation;
 		}
-		set_u32(&scans->lanes[i].next, scans->relations[place].lanes);
-		set_u32(&scans->relations[place].lanes, i);
+		tp_store32(&scans->lanes[i].next, scans->relations[place].lanes);
+		tp_store32(&scans->relations[place].lanes, i);
 	}
 	number = i * TP_SCAN_LANES;
 	while ((scans->lanes[i].used >> number % TP_SCAN_LANES & 1) != 0)
@@ -169,7 +173,7 @@ tp_scan_begin(const tp_scans *scans, const tp_scan_spec *wanted, uint64_t now)
 	if (spec.bitmap != NULL && header->free_bitmap != TP_NONE)
 	{
 		bitmap = &scans->bitmaps[header->free_bitmap];
-		set_u32(&scan->bitmap, header->free_bitmap);
+		tp_store32(&scan->bitmap, header->free_bitmap);
 		header->free_bitmap = bitmap->shift;
 		*bitmap = *spec.bitmap;
 		bitmap_rank(bitmap);
@@ -198,14 +202,14 @@ tp_scan_begin(const tp_scans *scans, const tp_scan_spec *wanted, uint64_t now)
 	scan->begun_at = now;
 	scan->measured_at = now;
 	scan->measured_done = 0;
-	set_u32(&lanes->done[lane], 0);
-	set_u32(&lanes->first[lane], spec.first);
-	set_u32(&lanes->low[lane], spec.low);
-	set_u32(&lanes->size[lane], spec.size);
-	set_u32(&lanes->backward[lane], spec.backward ? UINT32_MAX : 0);
-	set_float(&lanes->block_time[lane],
-			  spec.speed > 0 ? (float) (1e6 / spec.speed) : header->block_time);
-	set_u32(&lanes->until[lane], patience_until(now, lanes->block_time[lane]));
+	tp_store32(&lanes->done[lane], 0);
+	tp_store32(&lanes->first[lane], spec.first);
+	tp_store32(&lanes->low[lane], spec.low);
+	tp_store32(&lanes->size[lane], spec.size);
+	tp_store32(&lanes->backward[lane], spec.backward ? UINT32_MAX : 0);
+	tp_store_float(&lanes->block_time[lane],
+				   spec.speed > 0 ? (float) (1e6 / spec.speed) : header->block_time);
+	tp_store32(&lanes->until[lane], patience_until(now, lanes->block_time[lane]));
 	if (bitmap != NULL)
 		lanes->bitmaps |= (uint8_t) (1u << lane);
 	else
