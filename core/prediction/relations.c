@@ -20,7 +20,7 @@ scan_relation(const tp_scans *scans, uint64_t relation, uint32_t *vacant)
 
 		if (tp_load32(&place->lanes) == TP_NONE)
 			*vacant = *vacant == TP_NONE ? i : *vacant;
-		else if (place->relation == relation)
+		else if (tp_load64(&place->relation) == relation)
 			return i;
 	}
 	return TP_NONE;
