@@ -1,145 +1,150 @@
 /*
- * pbm_chain.h
- *	  Frames in the order in which scans loaded them.
+ * load_order.h
+ *	  Frames in the order in which scans loaded them, to find the neighbours of
+ *	  a page without a page table.
  *
- * The pages that are referenced furthest in the future lie together: between
- * two scans that follow each other the wait grows from block to block, so
- * beside a page that was worth evicting is the next one.  Which frames hold
- * the neighbouring blocks no policy can know without a page table; but a scan
- * loads them one after the other, so frames are chained in that order.  The
- * chain is a hint: a page that was resident already when its neighbours were
- * loaded is in another place of it, or in none.
+ * The pages that are referenced furthest in the future lie next to each other:
+ * between two scans that follow each other the wait grows from block to block,
+ * so next to a page worth evicting is the next one worth it.  No policy knows
+ * which frames hold the neighbouring blocks.  But a scan loads blocks one after
+ * the other, so frames are linked in that order.  The order is a hint: a page
+ * that was resident when its neighbours were loaded is elsewhere in it, or
+ * nowhere.
  *
  * The links are those of the frames' nodes, which rings do not use.  A frame
- * that was not loaded through a registered scan is a chain of its own.
+ * not loaded through a registered scan has no neighbours.
  *
- * LOCKING.  In a shared pool several processes link and unlink frames at once.
- * All loads and stores are relaxed, and links may come to disagree: then a
- * frame is looked at that is nobody's neighbour.  No link ever leads out of the
- * pool's nodes.
+ * LOCKING.  None.  In a shared pool several processes link and unlink frames at
+ * once, with relaxed atomics, and links may come to disagree.  Then a frame is
+ * looked at that is nobody's neighbour.  No link leads out of the pool's nodes.
  */
-#ifndef TIDEPOOL_PBM_CHAIN_H
-#define TIDEPOOL_PBM_CHAIN_H
+#ifndef TIDEPOOL_LOAD_ORDER_H
+#define TIDEPOOL_LOAD_ORDER_H
 
-#include "tidepool/pool.h"
+#include "tidepool/assertion.h"
+#include "tidepool/frame.h"
+#include "tidepool/relaxed.h"
 
 /* Scans whose last frame is known; two that share a place disturb each other. */
-#define CHAIN_SCANS 16
+#define LOAD_ORDER_SCANS 16
 
-/* A frame, and the page that it held. */
-typedef struct pbm_entry
+/* A frame, with the page that it held. */
+typedef struct loaded_frame
 {
-	uint32_t	frame;
+	uint32_t	frame;			/* TP_NONE: none */
 	uint32_t	generation;
-} pbm_entry;
+} loaded_frame;
 
-/* One process's. */
-typedef struct pbm_chain
+/* One process's part of it. */
+typedef struct load_order
 {
-	pbm_entry	newest[CHAIN_SCANS];	/* by scan % CHAIN_SCANS: the frame it
-										 * loaded last, or TP_NONE */
-	pbm_entry	beside[2];		/* before and behind the frame that was
-								 * evicted last; frame TP_NONE: none */
-} pbm_chain;
-
-static inline uint32_t
-chain_link(const uint32_t *link)
-{
-	return __atomic_load_n(link, __ATOMIC_RELAXED);
-}
-
-static inline void
-chain_set(uint32_t *link, uint32_t frame)
-{
-	__atomic_store_n(link, frame, __ATOMIC_RELAXED);
-}
+	loaded_frame newest[LOAD_ORDER_SCANS];	/* by scan % LOAD_ORDER_SCANS: the
+											 * frame it loaded last */
+	loaded_frame neighbours[2]; /* before and after the last victim */
+} load_order;
 
 /* Set the link unless others have changed it since it was `from`. */
 static inline void
-chain_change(uint32_t *link, uint32_t from, uint32_t to)
+load_order_relink(uint32_t *link, uint32_t from, uint32_t to)
 {
-	if (chain_link(link) == from)
-		chain_set(link, to);
+	if (tp_load32(link) == from)
+		tp_store32(link, to);
 }
 
 static inline void
-chain_init(pbm_chain *chain)
+load_order_init(load_order *order)
 {
-	for (uint32_t i = 0; i < CHAIN_SCANS; i++)
-		chain->newest[i].frame = TP_NONE;
-	chain->beside[0].frame = chain->beside[1].frame = TP_NONE;
+	for (uint32_t i = 0; i < LOAD_ORDER_SCANS; i++)
+		order->newest[i].frame = TP_NONE;
+	order->neighbours[0].frame = order->neighbours[1].frame = TP_NONE;
 }
 
-/* The frame of an entry if its page is still there, else TP_NONE. */
+/* The frame if its page is still there, else TP_NONE. */
 static inline uint32_t
-chain_frame(const tp_pool *pool, const pbm_entry *entry)
+loaded_frame_get(const tp_pool *pool, const loaded_frame *loaded)
 {
-	if (entry->frame == TP_NONE ||
-		tp_generation(pool, entry->frame) != entry->generation)
+	if (loaded->frame == TP_NONE ||
+		tp_generation(pool, loaded->frame) != loaded->generation)
 		return TP_NONE;
-	return entry->frame;
+	return loaded->frame;
 }
 
 static inline void
-chain_enter(const tp_pool *pool, pbm_entry *entry, uint32_t frame)
+loaded_frame_set(const tp_pool *pool, loaded_frame *loaded, uint32_t frame)
 {
-	entry->frame = frame;
+	loaded->frame = frame;
 	if (frame != TP_NONE)
-		entry->generation = tp_generation(pool, frame);
+		loaded->generation = tp_generation(pool, frame);
 }
 
-/* The frame was filled: behind what the same scan loaded before. */
+/* The frame was filled through this scan, 0 for none: after its last frame. */
 static inline void
-chain_add(const tp_pool *pool, pbm_chain *chain, uint32_t frame, uint64_t scan)
+load_order_add(const tp_pool *pool, load_order *order, uint32_t frame,
+			   uint64_t scan)
 {
 	tp_node    *nodes = pool->nodes;
-	pbm_entry  *newest = &chain->newest[(uint32_t) scan % CHAIN_SCANS];
-	uint32_t	before = scan == 0 ? TP_NONE : chain_frame(pool, newest);
-	uint32_t	behind = before == TP_NONE ? TP_NONE :
-		chain_link(&nodes[before].next);
+	loaded_frame *newest = &order->newest[(uint32_t) scan % LOAD_ORDER_SCANS];
+	uint32_t	before = scan == 0 ? TP_NONE : loaded_frame_get(pool, newest);
+	uint32_t	after = before == TP_NONE ? TP_NONE :
+		tp_load32(&nodes[before].next);
 
-	chain_set(&nodes[frame].prev, before);
-	chain_set(&nodes[frame].next, behind);
+	tp_store32(&nodes[frame].prev, before);
+	tp_store32(&nodes[frame].next, after);
 	if (before != TP_NONE)
-		chain_set(&nodes[before].next, frame);
-	if (behind != TP_NONE)
-		chain_set(&nodes[behind].prev, frame);
+		tp_store32(&nodes[before].next, frame);
+	if (after != TP_NONE)
+		tp_store32(&nodes[after].prev, frame);
 	if (scan != 0)
-		chain_enter(pool, newest, frame);
+		loaded_frame_set(pool, newest, frame);
 }
 
 /* The frame's page is about to leave it. */
 static inline void
-chain_remove(const tp_pool *pool, pbm_chain *chain, uint32_t frame)
+load_order_remove(const tp_pool *pool, load_order *order, uint32_t frame)
 {
 	tp_node    *nodes = pool->nodes;
-	uint32_t	before = chain_link(&nodes[frame].prev);
-	uint32_t	behind = chain_link(&nodes[frame].next);
+	uint32_t	before = tp_load32(&nodes[frame].prev);
+	uint32_t	after = tp_load32(&nodes[frame].next);
 
 	if (before != TP_NONE)
-		chain_change(&nodes[before].next, frame, behind);
-	if (behind != TP_NONE)
-		chain_change(&nodes[behind].prev, frame, before);
-	for (uint32_t i = 0; i < CHAIN_SCANS; i++)
-		if (chain->newest[i].frame == frame)
-			chain_enter(pool, &chain->newest[i], before);
+		load_order_relink(&nodes[before].next, frame, after);
+	if (after != TP_NONE)
+		load_order_relink(&nodes[after].prev, frame, before);
+	for (uint32_t i = 0; i < LOAD_ORDER_SCANS; i++)
+		if (order->newest[i].frame == frame)
+			loaded_frame_set(pool, &order->newest[i], before);
 }
 
-/* The frame is about to be evicted: note what is beside it. */
+/* The frame is about to be evicted: remember its neighbours. */
 static inline void
-chain_note(const tp_pool *pool, pbm_chain *chain, uint32_t frame)
+load_order_note(const tp_pool *pool, load_order *order, uint32_t frame)
 {
-	chain_enter(pool, &chain->beside[0], chain_link(&pool->nodes[frame].prev));
-	chain_enter(pool, &chain->beside[1], chain_link(&pool->nodes[frame].next));
+	const tp_node *node = &pool->nodes[frame];
+
+	loaded_frame_set(pool, &order->neighbours[0], tp_load32(&node->prev));
+	loaded_frame_set(pool, &order->neighbours[1], tp_load32(&node->next));
+}
+
+/* The frames whose pages are the neighbours of the last victim's.  How many. */
+static inline uint32_t
+load_order_neighbours(const tp_pool *pool, const load_order *order,
+					  uint32_t *frames)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t i = 0; i < 2; i++)
+		if (loaded_frame_get(pool, &order->neighbours[i]) != TP_NONE)
+			frames[n++] = order->neighbours[i].frame;
+	return n;
 }
 
 /*
- * Every link fits the one that leads back; in a shared pool, where links are
- * hints, every one leads somewhere.  Returns the number that do not.
+ * For a policy's check: every link leads to one that leads back, except in a
+ * shared pool, where links are hints.  Returns the number of violations.
  */
 static inline int
-chain_check(const tp_pool *pool, const pbm_chain *chain, tp_report report,
-			void *arg)
+load_order_check(const tp_pool *pool, const load_order *order,
+				 tp_report report, void *arg)
 {
 	bool		shared = pool->header->shared;
 	int			bad = 0;
@@ -153,17 +158,17 @@ chain_check(const tp_pool *pool, const pbm_chain *chain, tp_report report,
 			continue;
 		bad += tp_expect(node->prev == TP_NONE || shared ||
 						 pool->nodes[node->prev].next == frame,
-						 "chain broken before a frame", frame, report, arg);
+						 "load order broken before a frame", frame, report, arg);
 		bad += tp_expect(node->next == TP_NONE || shared ||
 						 pool->nodes[node->next].prev == frame,
-						 "chain broken behind a frame", frame, report, arg);
+						 "load order broken after a frame", frame, report, arg);
 	}
-	for (uint32_t i = 0; i < CHAIN_SCANS; i++)
-		bad += tp_expect(chain_frame(pool, &chain->newest[i]) == TP_NONE ||
-						 tp_is_resident(pool, chain->newest[i].frame),
+	for (uint32_t i = 0; i < LOAD_ORDER_SCANS; i++)
+		bad += tp_expect(loaded_frame_get(pool, &order->newest[i]) == TP_NONE ||
+						 tp_is_resident(pool, order->newest[i].frame),
 						 "vacant frame taken for one that a scan loaded",
-						 chain->newest[i].frame, report, arg);
+						 order->newest[i].frame, report, arg);
 	return bad;
 }
 
-#endif							/* TIDEPOOL_PBM_CHAIN_H */
+#endif							/* TIDEPOOL_LOAD_ORDER_H */

@@ -162,7 +162,7 @@ vacuum_and_repetition_do_not_count(void **unused)
 
 /* 1 and 2 were read twice by scans, 3 once by nobody known. */
 static void
-references_that_scans_foretell_are_no_frequency(void **unused)
+references_through_registered_scans_do_not_count(void **unused)
 {
 	const char *const frequencies[] = {
 		PAPER "frequency=0", PAPER "frequency=1"
@@ -188,7 +188,7 @@ references_that_scans_foretell_are_no_frequency(void **unused)
 
 /* A scan between two point reads neither shortens nor breaks the interval. */
 static void
-intervals_reach_over_foretold_references(void **unused)
+intervals_span_references_that_do_not_count(void **unused)
 {
 	fixture    *f = pool(PAPER "frequency=0", 2, "1 2 2 1");
 
@@ -369,8 +369,8 @@ main(void)
 		TEST(frequency_keeps_what_returns),
 		TEST(what_has_not_returned_for_long_goes),
 		TEST(vacuum_and_repetition_do_not_count),
-		TEST(references_that_scans_foretell_are_no_frequency),
-		TEST(intervals_reach_over_foretold_references),
+		TEST(references_through_registered_scans_do_not_count),
+		TEST(intervals_span_references_that_do_not_count),
 		TEST(pages_wait_for_trailing_index_scans),
 		TEST(followers_that_do_not_come_are_given_up),
 		TEST(victims_are_chosen_in_bulk),
