@@ -116,12 +116,12 @@ propose(void)
 
 /* What follows the frames in the text: lists of group*pages, and fields. */
 static void
-expect_timeline(const char *timeline)
+expect_timeline(const char *wanted)
 {
 	char		text[4096];
 
 	tp_describe(&f->pool, text, sizeof(text));
-	assert_string_equal(strstr(text, "not requested"), timeline);
+	assert_string_equal(strstr(text, "not requested"), wanted);
 }
 
 /* ---- without scans ---- */

@@ -436,11 +436,11 @@ bitmap_scan_backward(void **unused)
 	expect(255, ms(256));
 	expect(128, ms(383));
 	expect(256, TP_NEVER);
-	advance(scan, 500, ms(139));
+	advance(scan, 500, ms(140));
 	expect(70 * 128, TP_NEVER);
 	expect(511, TP_NEVER);
 	expect(499, 0);
-	expect(128, ms(244));
+	expect(128, ms(243));
 	end(scan);
 }
 
