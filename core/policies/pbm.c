@@ -191,14 +191,16 @@ consider(const tp_pool *pool, uint32_t frame, candidate *furthest, uint32_t n,
 		 const ranking *rank, uint64_t now)
 {
 	bool		full = n == rank->keep;
-	candidate	c = {.frame = frame};
+	candidate	c;
 	uint32_t	place;
 
+	c.frame = frame;
 	c.wait = estimate(pool, frame, full ? furthest[n - 1].wait : 0, now);
 	c.last = tp_load64(&page_history_of(pool, frame)->last);
 	if (full && !is_further(&c, &furthest[n - 1], rank->lru))
 		return n;
 	c.generation = tp_generation(pool, frame);
+	c.stale = c.usable = false;
 	place = find_candidate(furthest, n, frame);
 	if (place < n && furthest[place].generation == c.generation)
 		return n;

@@ -154,11 +154,14 @@ rank_remembered(const chosen_frames *chosen, const ranking *rank, uint64_t now,
 	{
 		const chosen_frame *c = &chosen->list[i];
 		double		wait = c->expected - (double) now;
-		const candidate remembered = {
-			.frame = c->frame, .generation = c->generation,
-			.wait = wait > 0 ? wait : 0, .last = c->last, .stale = true
-		};
+		candidate	remembered;
 
+		remembered.frame = c->frame;
+		remembered.generation = c->generation;
+		remembered.wait = wait > 0 ? wait : 0;
+		remembered.last = c->last;
+		remembered.stale = true;
+		remembered.usable = false;
 		n = rank_candidate(list, n, rank, &remembered);
 	}
 	return n;
