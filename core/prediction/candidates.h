@@ -11,6 +11,8 @@
 #ifndef TIDEPOOL_CANDIDATES_H
 #define TIDEPOOL_CANDIDATES_H
 
+#include "tidepool/assertion.h"
+
 #include "prediction/page_history.h"
 
 enum

@@ -59,8 +59,8 @@
  *
  * COSTS (bench/prediction_cost.py): an estimate reads one or two cache lines,
  * one tp_scan_lanes for eight scans of the relation, and with history two more
- * lines.  The only scan of a relation takes 640 bytes; history takes 1.1 KiB
- * for each of scans / 4 relations.
+ * lines.  Eight scans of a relation, or one, take 672 bytes; a bitmap takes 648,
+ * the history of a relation 1,056.
  */
 #ifndef TIDEPOOL_SCAN_H
 #define TIDEPOOL_SCAN_H
