@@ -70,8 +70,14 @@ build/sanitized/build.ninja: $(STAMPS)/dev
 	$(BIN)/meson setup --wipe build/sanitized -Dpython=false -Dunit_tests=enabled \
 		-Dbuildtype=debugoptimized -Db_ndebug=false -Db_sanitize=address,undefined >/dev/null
 
-test-c: build/sanitized/build.ninja ## unit tests in C and bounded fuzzing, under sanitizers
+# with ThreadSanitizer, which excludes the others: the tests that start threads
+build/threads/build.ninja: $(STAMPS)/dev
+	$(BIN)/meson setup --wipe build/threads -Dpython=false -Dunit_tests=enabled \
+		-Dbuildtype=debugoptimized -Db_ndebug=false -Db_sanitize=thread >/dev/null
+
+test-c: build/sanitized/build.ninja build/threads/build.ninja ## unit tests in C and bounded fuzzing, under sanitizers
 	$(BIN)/meson test -C build/sanitized --print-errorlogs
+	$(BIN)/meson test -C build/threads --print-errorlogs --suite threads
 
 test-python: $(STAMPS)/installed $(STAMPS)/dev ## policies against models, simulator, traces, command
 	$(BIN)/pytest -q -n 2

@@ -1,4 +1,4 @@
-"""Pictures with a row for each algorithm: dots with error bars, panels beside each other."""
+"""Pictures with a row for each algorithm: dots with error bars, panels side by side."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def draw(name: str, rows: Sequence[str], panels: Sequence[Panel]) -> Path:
         for place, (kind, values) in enumerate(panel.values.items()):
             i = kinds.index(kind)
             # so that no error bar hides another
-            beside = 0.22 * (place - (len(panel.values) - 1) / 2)
-            dots = [(y + beside, *value) for y, value in enumerate(values) if value]
+            offset = 0.22 * (place - (len(panel.values) - 1) / 2)
+            dots = [(y + offset, *value) for y, value in enumerate(values) if value]
             if not dots:
                 continue
             at, middle, error = zip(*dots, strict=True)

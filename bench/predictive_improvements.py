@@ -2,11 +2,11 @@
 """What was added to PBM, one by one: ablation, and scans that meet.
 
 `pbm` differs from its paper by four parameters (core/policies/pbm.c):
-`remember` (the furthest frames seen in vain are candidates again),
-`neighbours` (so are those loaded beside the last victim), `scan_history` (scans are
-expected that have not begun) and `frequency=auto` (only references that no
-scan foretells tell of a page's next).  The first table adds each to the paper
-and takes each from the whole, on scans alone and on mixes.
+`remember` (the furthest candidates not evicted are candidates again),
+`neighbours` (so are the pages loaded before and after the last victim),
+`scan_history` (scans that have not begun are expected) and `frequency=auto` (only
+references that no registered scan made count as frequency).  The first table adds
+each to the paper and takes each from the whole, on scans alone and on mixes.
 
 The second is about the order of the scans themselves: a scan that begins asks
 the registry where it shares the most with one that runs, and reads its range

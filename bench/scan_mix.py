@@ -4,7 +4,7 @@
 The sequential microbenchmark of the papers on predictive buffer management.
 TPC-H's lineitem lies in the order in which rows came, with a BRIN index on
 l_shipdate; shared_buffers hold 30 % of it.  Streams of queries like Q1 and Q6,
-half of each, run beside each other, each stream one query after the other.
+half of each, run concurrently, each stream one query after the other.
 However many streams, the queries are the same, dealt to them in turn.
 
 ranges          random 30 % of the dates, through the index: bitmap heap scans,
@@ -101,7 +101,7 @@ class Run:
 
     Attributes:
         opt: what OPT reads of the same queries.
-        of_stock: blocks read as a multiple of what stock's runs beside it read.
+        of_stock: blocks read as a multiple of what stock's runs before and after it read.
         stretch: time as a multiple of theirs.
     """
 
@@ -220,7 +220,7 @@ def repetitions(
                 opt = optimum(directory, settings, scripts, frames)
                 measured = in_turns(directory, args.algorithms, settings, scripts, repetition)
                 for i, (server, run) in enumerate(measured):
-                    peers = beside(measured, i)
+                    peers = stock_around(measured, i)
                     yield Run(
                         *(scans, streams, server, run.blocks, run.seconds, opt),
                         of_stock=run.blocks.reads / mean(peer.blocks.reads for peer in peers),
@@ -249,7 +249,7 @@ def in_turns(
     return found
 
 
-def beside(measured: Sequence[tuple[str, Measured]], i: int) -> list[Measured]:
+def stock_around(measured: Sequence[tuple[str, Measured]], i: int) -> list[Measured]:
     """Return stock's last run before the i-th one, and its first after it, if there are both."""
     step = 2 if measured[i][0] == STOCK else 1
     return [measured[j][1] for j in (i - step, i + step) if 0 <= j < len(measured)]
@@ -375,8 +375,8 @@ def draw(
         look = style.line_style(i - 1, server) | {"elinewidth": 0.7}
         if server == STOCK:
             look |= {"color": "#777777", "marker": "."}
-        beside = 1 + 0.03 * (i - (len(lines) - 1) / 2)  # so that no spread hides another
-        at = [several * beside for several in streams]
+        offset = 1 + 0.03 * (i - (len(lines) - 1) / 2)  # so that no spread hides another
+        at = [several * offset for several in streams]
         axis.errorbar(at, [one.median for one in found], spread, label=server, **look)
     style.dress(axis, title, "streams", label)
     axis.set_xscale("log", base=2)

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
+#include "tidepool/assertion.h"
 #include "tidepool/parts/ghost.h"
-#include "tidepool/pool.h"
 
 /* ---- ghost lists ---- */
 

@@ -4,6 +4,8 @@
  */
 #include <string.h>
 
+#include "tidepool/frame.h"
+#include "tidepool/parts/hash.h"
 #include "tidepool/parts/sketch.h"
 
 _Static_assert(sizeof(tp_sketch_cell) == 16, "a group is a cache line");
@@ -20,14 +22,14 @@ group_count(const tp_pool *pool)
 	return pool->header->frames / TP_SKETCH_GROUP;
 }
 
-/* The number of the first cell of the key's group.  There is a group. */
+/* The first cell of the key's group, in a pool that has groups. */
 static uint32_t
 group_of(const tp_pool *pool, uint64_t key)
 {
 	return tp_linear_hash(key, group_count(pool)) * TP_SKETCH_GROUP;
 }
 
-/* The counter that the lowest of these bytes selects. */
+/* The counter that the lowest of these bytes chooses. */
 static uint32_t
 counter_of(uint32_t bytes)
 {
@@ -40,7 +42,7 @@ count_at(const tp_sketch_cell *cell, uint32_t counter)
 	return cell->counters[counter / 2] >> (counter % 2 * 4) & 0x0f;
 }
 
-/* Halvings that the cell has yet to go through; four leave nothing. */
+/* Halvings that the cell has missed; four leave nothing of a counter. */
 static uint32_t
 halvings_due(const tp_sketch_cell *cell, const tp_sketch *sketch)
 {
@@ -49,7 +51,7 @@ halvings_due(const tp_sketch_cell *cell, const tp_sketch *sketch)
 	return due < 4 ? due : 4;
 }
 
-/* Rarely called; inlined it would take registers from tp_sketch_add. */
+/* Rarely needed; inlined it would take registers from tp_sketch_add. */
 __attribute__((noinline)) static void
 halve(tp_sketch_cell *cell, const tp_sketch *sketch)
 {
@@ -70,9 +72,12 @@ catch_up(tp_sketch_cell *cell, const tp_sketch *sketch)
 }
 
 /*
- * Every reference comes through here: no branch waits for a counter, no shift
- * is by a variable, and what the loop needs is in local variables, because to
- * the compiler a store to a counter may alias anything.
+ * Every reference comes through here.  So no branch waits for a counter, no
+ * shift is by a variable, and the loop works on local copies: a store to a
+ * counter, a byte, might alias anything and would force it to be loaded again.
+ *
+ * Halving is due also when frames have left, so it is tested for even if no
+ * counter was raised.
  */
 void
 tp_sketch_add(const tp_pool *pool, tp_sketch *sketch, uint64_t key)
@@ -132,12 +137,12 @@ tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch, uint64_t key)
 	return least;
 }
 
-/* Where members are consecutive frames, the group's cells share a line. */
+/* One line for each key: where members are consecutive it has all four cells. */
 void
 tp_sketch_prefetch(const tp_pool *pool, const uint64_t *keys, uint32_t count,
 				   int step)
 {
-	/* read once: it may change */
+	/* loaded once, since frames may be joining or leaving */
 	uint32_t	groups = __atomic_load_n(&pool->header->frames,
 										 __ATOMIC_RELAXED) / TP_SKETCH_GROUP;
 
@@ -156,7 +161,7 @@ tp_sketch_prefetch(const tp_pool *pool, const uint64_t *keys, uint32_t count,
 
 /* ---- frames come and go ---- */
 
-/* The first cell of the group that this one was split from; group > 0. */
+/* The first cell of the group that this one, above 0, was split from. */
 static uint32_t
 parent_of(uint32_t group)
 {
@@ -196,9 +201,9 @@ take_larger(tp_sketch_cell *into, tp_sketch_cell from, const tp_sketch *sketch)
 }
 
 /*
- * The frame has left members, but its extra bytes still hold cell number slot.
- * The member that took its slot, if any did, held the last cell, and takes
- * over that of the frame.
+ * The frame is no longer a member, but its extra bytes still hold cell `slot`.
+ * The member that took its slot, if any, was the last and holds the last cell:
+ * it takes over the other's.
  */
 void
 tp_sketch_leave(const tp_pool *pool, const tp_sketch *sketch, uint32_t frame,

@@ -2,7 +2,10 @@
  * walk.c
  *	  Walks over the resident frames, for the policies' coldest and upcoming.
  */
-#include "tidepool/pool.h"
+#include "tidepool/assertion.h"
+#include "tidepool/frame.h"
+#include "tidepool/parts/list.h"
+#include "tidepool/parts/walk.h"
 
 /* Is the walk's next page still in its place in the list? */
 static bool

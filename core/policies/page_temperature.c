@@ -1,48 +1,35 @@
 /*
  * page_temperature.c
- *	  Temperature-aware caching by page: what TAC (tac.c) knows of extents,
- *	  taken down to their pages, and with an eye on what is read just now.
+ *	  Temperature-aware caching by page: TAC (tac.c) with the pages of an extent
+ *	  told apart, and with an eye on what is read right now.
  *
- * Source: this project; it goes on from M. Canim, G. A. Mihaila,
- * B. Bhattacharjee, K. A. Ross, C. A. Lang: SSD bufferpool extensions for
- * database systems. PVLDB 3(2), 2010.
+ * Source: this project, after M. Canim, G. A. Mihaila, B. Bhattacharjee,
+ * K. A. Ross, C. A. Lang: SSD bufferpool extensions for database systems.
+ * PVLDB 3(2), 2010.
  *
- * Where it differs from TAC, each of which a parameter turns off:
- *	1. Pages of an extent are told apart by their counts, as far as they
- *	   differ by more than chance (`pages`; tp_extents_page).
- *	2. A second temperature, halved after far fewer reads, is added
- *	   (`burst_weight`, `burst`): a query that looks up rows of a few days
+ * Where the decisions differ from TAC's; a parameter turns each off:
+ *	1. Pages of an extent are told apart by their counts, as far as these differ
+ *	   by more than chance (`pages`; tp_extents_page).
+ *	2. A second temperature is added, which is halved after far fewer reads
+ *	   (`burst_weight`, `burst`).  A query that looks up rows of a few days
  *	   reads their pages several times, and then not for long.
- *	3. Sequential reads are told by streams, not by a window (`streams`).
- *	4. A page must be several times as warm as the one it replaces, not 1 %
- *	   warmer (`admit_margin`): the others would mostly be exchanges of
- *	   likes, which cost writes and gain nothing.
- *	5. The coldest of a random sample goes: the order of pages changes with
- *	   time, since the two temperatures fall at different paces, so that no
- *	   heap would hold.
+ *	3. Streams tell sequential reads, not a window (`streams`).
+ *	4. A page must be four times as warm as the one it replaces, where TAC asks
+ *	   for 1 % more (`admit_margin`).  Most exchanges would be of likes, which
+ *	   cost writes and gain nothing.
+ *	5. The coldest of a random sample goes (`sample`; a pool no larger than that
+ *	   is looked at whole).  The two temperatures fall at different paces, so the
+ *	   order of pages changes with time and no heap would hold.
  *
- * DEFINITION.  Ring cached: all pages.  T(page) = tp_extents_page(page), with
- * the policy's pages and burst_weight.
- *	  victim: sample_frames (sample.h) of `sample` frames; of these the one of
- *	least T, the first in the order of the sample among equals.  It is refused
- *	unless T(incoming) > T(choice) and
- *	T(incoming) >= (1 + admit_margin) * T(choice).
- *	  hit: nothing; the read has warmed the extent.  admit: onto cached.
- *	evict, forget: off it.  join, leave: nothing.
- *	  coldest: those of T = 0, then the others by the binary exponent of T,
- *	-20 .. 39 (what is outside counts as at the end), in the order of members.
- *	  upcoming: tp_upcoming_sweep (list.h), by these exponents.
- *
- * Costs: a victim looks `sample` extents up, each in another cache line or
- * two, and adds up their counts: microseconds, before a write to an SSD.
- * Benefits: as TAC's; a page that is never read again does not live on its
- * neighbours; few pages are written.
- * Memory: nothing beside the node; no ghosts: the counts of pages that are
- * not cached are in their extents.
+ * Costs: a victim looks up `sample` extents, each in another cache line or two,
+ * and adds up their counts: microseconds, before a write to an SSD.
+ * Benefits: TAC's; a page never read again does not stay for its neighbours'
+ * sake; few pages are written.
+ * Memory: nothing in addition to the node; no ghosts.  The counts of pages that
+ * are not cached are in their extents.
  */
 #include "tidepool/parts/exponent.h"
 #include "tidepool/parts/sample.h"
-
 #include "tidepool/tier/extents.h"
 
 enum
@@ -83,6 +70,7 @@ page_temperature_expect_choice(const tp_pool *pool, uint32_t *frames)
 	return sample_expect(pool, (uint32_t) pool->header->params[PARAM_SAMPLE], frames);
 }
 
+/* Of equal temperatures the first of the sample goes. */
 static uint32_t
 page_temperature_victim(const tp_pool *pool, tp_page incoming,
 						tp_usable usable, void *arg, const tp_access *access)
@@ -146,7 +134,7 @@ static const char *const off_on[] = {"off", "on", NULL};
 
 /*
  * Defaults by bench/ssd_improvement.py.  burst 0.02 .. 0.3 and burst_weight
- * 0.1 .. 1 differ by 2 % of the time; a larger admit_margin writes less and
+ * 0.1 .. 1 differ by 2 % of the time.  A larger admit_margin writes less and
  * takes longer.
  */
 static const tp_param page_temperature_params[] = {

@@ -3,95 +3,57 @@
  *	  Predictive buffer management with a priority queue of block groups.
  *
  * Source: M. Switakowski, P. Boncz, M. Zukowski: From cooperative scans to
- * predictive buffer management, PVLDB 5(12), 2012.  In block groups rather
- * than in the blocks of columns: T. Vanderkooy, thesis, University of
- * Waterloo, 2023.
+ * predictive buffer management. PVLDB 5(12), 2012.  By block groups of tables
+ * rather than blocks of columns: T. Vanderkooy: Sampling-based predictive
+ * database buffer management, thesis, University of Waterloo, 2023.
  *
- * Where this differs from the papers:
- *	1. There a scan that begins enters itself at every block group it will
- *	   read and places each anew, and so does one that advances or ends with
- *	   what it leaves behind.  Here scans know of no policy (scan.h): a block
- *	   group is estimated when its first page comes in, when a page of it is
- *	   referenced that is the first or last of the block group or a slice after
- *	   the time that was estimated, and when it stands where the next victim would
- *	   be taken from.  What has become wanted later, or by no one, is
- *	   found when its time has come.
- *	2. All of that is bounded: a look at the timeline estimates at most
- *	   2 * corrections block groups anew.
- *	3. A block group is wanted when the lower or the higher end of what has
- *	   come in of it is.  A scan that begins and ends between the two goes
- *	   unseen.
- *	4. Pages leave one by one, as the caller asks for them: of `victims` that
- *	   follow each other only the first is preceded by a look.  Pages found
- *	   unusable leave their block group for a while, so that not every search
- *	   meets them.
- *	5. A block group whose time has come is not estimated at once.  It waits
- *	   for that on the list of those overdue, evicted from last.
- *	6. Buckets are narrower than the 100 ms of the papers.  They should not be
- *	   wider than the time in which the scans read what the cache holds of
- *	   them: on small tables with fast scans that is soon, and 6,000 frames
- *	   for 8 streams over 30,000 blocks, at 12,500 or 25,000 blocks a second,
- *	   missed 43 % more with 100 ms than with 5 ms.  On a table of 121,000
- *	   blocks 1 to 100 ms made no difference.
+ * Block groups are in the bucket of their next access, those that no scan
+ * requests in an LRU.  The pages of the furthest go first: not requested, then
+ * the last bucket.  The timeline, its buckets and their shifts are timeline.h.
  *
- * DEFINITION (lists with most recent at the head; timeline.h for the places).
- *	  A block group is the blocks of a relation with the same
- *	    block / TP_BLOCK_GROUP.  It exists while it has pages, and knows the
- *	    lowest and the highest block of those that joined it since it began to,
- *	    and next_access, a time or never.
- *	  Lists: frames, a ring, the pages that are in block groups; passed, pages
- *	    that a search found unusable, which are in none, most recently looked
- *	    at at the head.
- *	  Fields: position, of the timeline, in slices of `bucket`; proposals left
- *	    before the next look.
- *	  To estimate it: next_access = now + the lesser of tp_scan_next_access of
- *	    its lowest and highest block, in whole microseconds; never if that is
- *	    TP_NEVER or no scans are known.
- *	  To place it: to the head of the list that its next_access belongs to.
- *	  A reference to it: if the block is its first or last possible one, or
- *	    next_access is a slice before now or more, estimate and place it; else
- *	    if next_access is never, it goes to the head of the not requested.
- *	    (Without the slice, every reference of the scan that was awaited would
- *	    ask again.)
- *	  A page joins its block group: if there is none, it is made, estimated and
- *	    placed.
- *	  hit: a reference, unless the page is on passed.
- *	  admit: the page joins its block group; if that existed, and unless made
- *	    by VACUUM or a correlated reference, this is a reference.
- *	  A look: (1) Time shifts the buckets.  (2) Up to `corrections` times:
- *	    the tail of the overdue is estimated and placed.  (3) Up to
- *	    `corrections` times: the tail of the first stage with block groups is
- *	    estimated; if it belongs to another stage, it is placed and this goes
- *	    on; if to the same, it stays and this ends.
- *	  victim: (1) Twice, as long as there are pages on passed that were not
- *	    looked at yet: the tail of passed joins its block group if it is usable,
- *	    else it goes to the head of passed.  (2) If no proposals are left, look,
- *	    and let `victims` be left.  One less.  (3) The first of the frames in
- *	    the order of coldest, if it is usable; else it leaves its block group for
- *	    the head of passed, and so on.  (4) The first usable frame from the tail
- *	    of passed.
- *	  evict, forget: the page leaves its block group, or passed.
- *	  The pages of a block group stand in a row, where one that joins becomes
- *	    the second; the first one's frame is the host of the record.
- *	  coldest: stage by stage, in each the block groups from the tail to the
- *	    head, of each the pages from the second of the row to the last, then
- *	    the first; at the end passed from the tail.  (So of block groups that
- *	    are read forwards what was read last goes first, and records seldom
- *	    move.)
+ * Where the decisions differ from the papers':
+ *	1. There a scan that begins places every block group that it will read, and
+ *	   places each anew that it leaves behind.  Here scans do not know the policy
+ *	   (scan.h).  A block group is estimated when its first page joins, when a
+ *	   page is referenced that is its first or last possible one, or a slice
+ *	   after the time estimated, and when the next victim would be taken from
+ *	   it.  One wanted later than estimated, or no longer, is found when its time
+ *	   has come.
+ *	2. One look at the timeline estimates at most 2 * `corrections` block groups
+ *	   anew: the overdue longest in line, and those that would go next.
+ *	3. A block group is wanted when the lowest or the highest block that joined
+ *	   it is.  A scan that begins and ends between the two is missed.
+ *	4. Pages leave one by one, as the caller asks.  Of `victims` in sequence only
+ *	   the first is preceded by a look.
+ *	5. Block groups whose time has come are not estimated at once but wait for it
+ *	   on a list of their own, evicted from last.
+ *	6. Pages that a search found unusable leave their block group for the list
+ *	   "passed" (search.h), where hits on them change nothing.
+ *	7. Of a block group the page that joined last goes first and its host last,
+ *	   so that records seldom move.  Where scans read forward, the former is the
+ *	   page that they read again last.
+ *	8. Buckets are narrower than the papers' 100 ms.  They should not be wider
+ *	   than the time in which the scans read what the cache holds of them, which
+ *	   is short for small tables and fast scans: 6,000 frames for 8 streams over
+ *	   30,000 blocks, at 12,500 or 25,000 blocks a second, missed 43 % more with
+ *	   100 ms than with 5 ms.  On a table of 121,000 blocks 1 to 100 ms made no
+ *	   difference.
+ *	9. A reference that does not promote (VACUUM's, or a repeated one) does not
+ *	   count as a reference of the block group, even if it brings its page in.
  *
- * Costs: a hit looks its block group up and needs the pool's lock; a page is
- * kept or goes with its block group; estimates are up to date only where they
- * matter, and stale for the victims between two looks.
- * Benefits: nearly the furthest of all block groups, not of a sample; a few
- * estimates serve 16 evictions.
- * Memory: 24 bytes per frame beside the node; no ghosts.
+ * Costs: a hit looks up its block group, so hits need the pool's lock.  Pages
+ * are kept or evicted with their block group.  Estimates are current only where
+ * they matter, and not for the victims between two looks.
+ * Benefits: the victims are nearly the furthest of all block groups, not of a
+ * sample; a few estimates serve 16 evictions.
+ * Memory: 24 bytes a frame; no ghosts.
  */
 #include "prediction/timeline.h"
 
 enum
 {
-	FRAMES = 1,					/* resident pages, a ring; but */
-	PASSED						/* those that a search found unusable, most
+	FRAMES = 1,					/* pages in block groups, a ring */
+	PASSED						/* pages that a search found unusable, most
 								 * recently looked at at the head */
 };
 
@@ -122,6 +84,11 @@ pbm_pq_init(const tp_pool *pool)
 				  (uint32_t) params[PARAM_GROUPS]);
 }
 
+/*
+ * A page of the block group was referenced.  The time estimated must be past by
+ * a slice: otherwise every reference of the scan that was awaited would estimate
+ * it again.
+ */
 static void
 reference(const tp_pool *pool, uint32_t group, uint32_t block, uint64_t now)
 {
@@ -159,7 +126,7 @@ first_of_stage(const tp_pool *pool, tp_cursor *cursor)
 	return pool->nodes[group_list_tail(pool, timeline_list(t, cursor->stage))].next;
 }
 
-/* The frame behind this one, whose stage is the cursor's. */
+/* The frame after this one, which is in the cursor's stage. */
 static uint32_t
 next_of_stage(const tp_pool *pool, tp_cursor *cursor, uint32_t frame)
 {
@@ -175,8 +142,8 @@ next_of_stage(const tp_pool *pool, tp_cursor *cursor, uint32_t frame)
 }
 
 /*
- * For coldest: the next page in a block group.  Stage: its list's.  A page that
- * has been moved, to another stage even, leads on from there.
+ * For coldest: the next page that is in a block group, list by list.  If the
+ * next page has moved since, even to another stage, the walk goes on from there.
  */
 static uint32_t
 next_in_groups(const tp_pool *pool, tp_cursor *cursor)
@@ -201,7 +168,7 @@ next_in_groups(const tp_pool *pool, tp_cursor *cursor)
 	return frame;
 }
 
-/* Behind the timeline's stages and its end comes passed, from the tail. */
+/* The timeline's stages, and then passed, from the tail. */
 static uint32_t
 pbm_pq_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
@@ -221,7 +188,7 @@ pbm_pq_coldest(const tp_pool *pool, tp_cursor *cursor)
 	return frame;
 }
 
-/* A page joins its block group.  Returns the group. */
+/* A page joins its block group, which is made if need be.  Returns the group. */
 static uint32_t
 enter(const tp_pool *pool, uint32_t frame, uint64_t now)
 {
@@ -251,7 +218,7 @@ take(const tp_pool *pool, uint32_t frame)
 	}
 }
 
-/* Pages that were found unusable are looked at again. */
+/* Pages that were found unusable rejoin their block groups if usable now. */
 static void
 look_again(const tp_pool *pool, tp_usable usable, void *arg, uint64_t now)
 {
@@ -307,7 +274,7 @@ static void
 pbm_pq_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 			   const tp_access *access)
 {
-	(void) list;				/* from passed, too, into its block group */
+	(void) list;				/* into its block group, also from passed */
 	(void) enter(pool, frame, access->now);
 }
 

@@ -5,60 +5,31 @@
  * Source: J. Yang, Y. Zhang, Z. Qiu, Y. Yue, K. V. Rashmi: FIFO queues are all
  * you need for cache eviction. SOSP 2023, Algorithm 1.
  *
- * Where this differs from Algorithm 1:
+ * Why the structure differs from the paper's, and the decisions do not: the
+ * paper's EVICT inserts into M and G while it searches.  Here victim moves pages
+ * to M, as the search passes them, but leaves the page that it proposes where
+ * it is; a second search begins with that page.  Its ghost is made by evict.
+ * The incoming page is looked up in G by admit, hence after the eviction, as in
+ * the paper: a page whose ghost the eviction pushes out of G enters S.
+ *
+ * Where the decisions differ:
  *	1. When a page moves from S to M and M is thereby full, the paper evicts
- *	   from M and goes on in S until it has evicted there as well.  Here each
- *	   step asks anew whether S or M is to give a page, and the first page
- *	   evicted ends the search: one miss evicts one page.
- *	2. A page moves from S to M with its frequency set to 0, as the paper's
- *	   text says; the pseudo-code leaves it open.
- *	3. The paper evicts before it looks the incoming page up in G, so a ghost
- *	   hit on the oldest ghost is lost if the eviction leaves a ghost.  Kept.
- *	4. If a search of the queue whose turn it is finds no usable page, the other
- *	   is searched.
- *	5. A reference that does not promote (VACUUM's, or a repeated one) raises
- *	   no frequency; if it brings its page in, the page enters S even when G
+ *	   from M and goes on in S until it has evicted there as well.  Here S or M
+ *	   is chosen anew for each page looked at, and the first page that may go
+ *	   ends the search: one miss evicts one page.
+ *	2. A page moves from S to M with frequency 0, as the paper's text says; the
+ *	   pseudo-code leaves it open.
+ *	3. If no page of the queue whose turn it is is usable, the other is searched.
+ *	4. A reference that does not promote (VACUUM's, or a repeated one) raises
+ *	   no frequency.  If it brings its page in, the page enters S even if G
  *	   remembers it.
- *	6. The targets follow the size of the pool; G is trimmed when it shrinks.
- *
- * Definition.  S and M are queues of frames, G is one of ghosts, newest at
- * the head of each; node->count is the frequency, 0 .. 3.  The target of S is
- * max(1, floor(small * c)), the limit of G is floor(ghost * c).
- *
- * hit: the frequency is raised by one up to 3.
- *
- * victim: Search (list.h) S if |S| >= target, else M.  If the page that is found
- * is on S and its frequency is above 1, it goes to the head of M with frequency
- * 0; if it is on M and its frequency is above 0, it goes to the head of M with
- * one less; otherwise it is the victim, and stays where it is.  Repeat.  A queue
- * in which a search found nothing counts as exhausted, M until a page goes to
- * its head; the other one is searched instead.  If both are, or after 3r + 1
- * pages, r being the number of resident pages, which only hits that race with
- * the search make necessary: the first usable frame from S's tail, then from
- * M's.
- *
- * evict: from S: drop tails of G until |G| < limit, then push the page on the
- * head of G; no ghost if the limit is 0.  From M: no ghost.  node->count is 0
- * then.
- *
- * admit: to the head of M if the page is in G, else to the head of S; with
- * frequency 0.  Its ghost goes.
- *
- * join, leave: the target and the limit are computed anew; at leave tails of
- * G are dropped until |G| <= limit.
- *
- * coldest: pages of S with frequency 0 or 1 and pages of M with frequency 0,
- * S first if |S| >= target, else M first; then pages of S with 2 or 3; then
- * pages of M with 1, with 2, with 3; each from the tail.
- *
- * upcoming: pages of S with 0 or 1, and pages of M with 0, each from the tail:
- * from one miss to the next S may have its target size, or not.
+ *	5. The sizes follow the pool's.  S has a target of one page at least.
  *
  * Costs: ghosts for 90 % of the frames; a page that is referenced again only
  * after it has left S costs a second miss before M takes it.
- * Benefits: a hit is at most one relaxed store on the page's own frame; what
- * is referenced once leaves by way of S and disturbs M not at all.
- * Memory: nothing beside the node; `ghost` ghosts per frame.
+ * Benefits: a hit is at most one relaxed store to the page's own frame, so it
+ * takes no lock.  Pages referenced once leave through S and do not disturb M.
+ * Memory: nothing in addition to the node; `ghost` ghosts a frame.
  */
 #include "tidepool/parts/count.h"
 
@@ -84,10 +55,11 @@ enum
 
 typedef struct s3fifo_state
 {
-	uint32_t	target;			/* size of S from which on it gives the page */
-	uint32_t	ghost_limit;	/* ghosts that G holds at most */
+	uint32_t	target;			/* S gives pages from this size on */
+	uint32_t	ghost_limit;	/* most ghosts in G */
 } s3fifo_state;
 
+/* Algorithm 1, EVICT: is it the turn of S? */
 static bool
 s_has_target_size(const tp_pool *pool)
 {
@@ -124,6 +96,7 @@ s3fifo_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	tp_trim_ghosts(pool, tp_state(pool, s3fifo_state)->ghost_limit);
 }
 
+/* Algorithm 1, READ, a hit. */
 static void
 s3fifo_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -132,8 +105,8 @@ s3fifo_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 /*
- * The page to be looked at next, or TP_NONE.  in_vain says of S and of M
- * whether a search of the queue has found nothing.
+ * The page to look at next, or TP_NONE.  in_vain marks the queues in which a
+ * search has found nothing; they are not searched again.
  */
 static uint32_t
 next_page(const tp_pool *pool, bool *in_vain, tp_usable usable, void *arg)
@@ -153,7 +126,11 @@ next_page(const tp_pool *pool, bool *in_vain, tp_usable usable, void *arg)
 	return TP_NONE;
 }
 
-/* Lines 14 to 40, EVICT, without the eviction. */
+/*
+ * Algorithm 1, lines 14 to 40, EVICT, without the eviction itself.  A page that moves
+ * is looked at again in M at most three times.  Only hits that race with the
+ * search exhaust the looks; then the first usable page goes.
+ */
 static uint32_t
 s3fifo_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			  void *arg, const tp_access *access)
@@ -182,6 +159,7 @@ s3fifo_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 	return tp_lists_usable_tail(pool, order, 2, usable, arg);
 }
 
+/* Algorithm 1, INSERT. */
 static void
 s3fifo_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -204,6 +182,7 @@ s3fifo_forget(const tp_pool *pool, uint32_t frame)
 	tp_list_remove(pool, frame);
 }
 
+/* Algorithm 1, EVICTS and EVICTM: a page of S leaves a ghost. */
 static void
 s3fifo_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -218,6 +197,10 @@ s3fifo_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_ghost_push(pool, G, frame);
 }
 
+/*
+ * What goes without another chance comes first, from the queue whose turn it
+ * is; then S, whose pages get a second chance in M; then M by frequency.
+ */
 static uint32_t
 s3fifo_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
@@ -232,6 +215,7 @@ s3fifo_coldest(const tp_pool *pool, tp_cursor *cursor)
 							s_has_target_size(pool) ? s_then_m : m_then_s, 6);
 }
 
+/* S may fall below its target with any miss, so the tails of both queues. */
 static uint32_t
 s3fifo_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 {

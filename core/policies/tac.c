@@ -3,27 +3,36 @@
  *	  Temperature-aware caching: the page of the coldest extent goes.
  *
  * Source: M. Canim, G. A. Mihaila, B. Bhattacharjee, K. A. Ross, C. A. Lang:
- * SSD bufferpool extensions for database systems. PVLDB 3(2), 2010.  The
- * temperatures, the window and aging are in extents.h; this is the admission
- * and replacement of pages that goes by them.
+ * SSD bufferpool extensions for database systems. PVLDB 3(2), 2010.  Its
+ * temperatures, window and aging are in extents.h; this is the admission and
+ * the replacement of pages that go by them.
  *
- * Where this differs from the paper:
+ * Why a heap of temperatures as last seen serves: reads warm an extent without
+ * telling the policy, so a page stands too near the top or where it belongs.
+ * The top is looked at again, up to `heap_refresh` times, until one is as
+ * cold as it was; that page is the coldest.  Aging does not reorder the heap
+ * (extents.h).
+ *
+ * Where the decisions differ from the paper's:
  *	1. A page of a cold extent is also refused when it is exactly as cold as
  *	   the coldest in the pool, 0 included: exchanging equals costs a write.
- *	2. All pages of an extent have one temperature; among equals the lower
+ *	2. Among pages of one temperature, those of an extent for instance, the lower
  *	   frame number goes, which keeps the order strict.
- *	3. Frames that a search found unusable leave the heap for the list "passed"
- *	   (search.h); if nothing else is usable, they are searched from its tail.
+ *	3. If the top is still stale after `heap_refresh` looks, it goes.  A page
+ *	   whose extent the table has forgotten (extents.h) is cold, but stands as
+ *	   warm as last seen.
+ *	4. Frames that a search found unusable leave the heap for the list "passed"
+ *	   (search.h).  If nothing else is usable, they are searched from its tail.
  *
  * Costs: O(heap_refresh * log c) for a victim.  The policy knows extents, not
- * pages: a page that is never read again stays warm among neighbours that are.
+ * pages: a page never read again stays warm among neighbours that are read.
  * Benefits: hits touch nothing.  Cold pages, above all those of scans, are not
  * admitted, so little is written.
- * Memory: 24 bytes a frame beside the node; no ghosts.  The temperatures are
- * the caller's (64 bytes an extent).
+ * Memory: 24 bytes a frame; no ghosts.  The temperatures are the caller's (64
+ * bytes an extent).
  */
-#include "tidepool/parts/heap.h"
 #include "tidepool/parts/exponent.h"
+#include "tidepool/parts/heap.h"
 #include "tidepool/tier/extents.h"
 
 enum
@@ -52,7 +61,7 @@ typedef struct tac_state
 typedef struct tac_frame
 {
 	heap_link	link;			/* of the heap of pages by temperature */
-	tp_temperature seen;		/* T as last looked at */
+	tp_temperature seen;		/* of the page's extent, as last looked at */
 } tac_frame;
 
 static tac_frame *
@@ -103,7 +112,7 @@ heap_take(const tp_pool *pool, uint32_t frame)
 	tp_ring_remove(pool, frame);
 }
 
-/* Pages that were found unusable are looked at again. */
+/* Pages that were found unusable return to the heap if they are usable now. */
 static void
 look_again(const tp_pool *pool, tp_usable usable, void *arg)
 {
@@ -118,7 +127,7 @@ look_again(const tp_pool *pool, tp_usable usable, void *arg)
 	}
 }
 
-/* The coldest usable page; of temperatures seen, at most `refresh` are stale. */
+/* The coldest usable page, or TP_NONE; updates at most `refresh` temperatures. */
 static uint32_t
 coldest_usable(const tp_pool *pool, tp_usable usable, void *arg)
 {
@@ -161,7 +170,7 @@ tac_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 	if (choice == TP_NONE)
 		return TP_NONE;
 
-	/* both as of the same epoch, now */
+	/* both are of the same epoch, the present one */
 	out = temperature_now(pool, choice);
 	return in.saved > out.saved && in.saved >= state->margin * out.saved ?
 		choice : TP_REFUSED;

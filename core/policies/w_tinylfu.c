@@ -3,77 +3,53 @@
  *	  W-TinyLFU: a window, and a main space that pages enter by frequency.
  *
  * Source: G. Einziger, R. Friedman, B. Manes: TinyLFU: A highly efficient
- * cache admission policy. ACM Transactions on Storage 13(4), 2017.
+ * cache admission policy. ACM Transactions on Storage 13(4), article 35, 2017.
  *
- * The paper leaves sizes open.  Where it does, this follows the policy called
- * WindowTinyLfu in the simulator of Caffeine, the third author's library: the
- * window is what the main space leaves, so at least one frame, also below a
- * hundred; counters of 4 bits; halving after 10 additions per frame; only what
- * changed a counter is an addition; equal estimates favour the page that is
- * in; no adaptation of the window's size.
+ * What the paper leaves open follows WindowTinyLfu in the simulator of
+ * Caffeine, the cache by the paper's third author:
+ *	- The window has what the main space leaves, so one frame at least, also in
+ *	  pools of less than a hundred frames.  Its size does not adapt.
+ *	- A counter has 4 bits.  Counters are halved after 10 additions per frame,
+ *	  and an addition is a reference that raised a counter.
+ *	- Of equal estimates the page in the main space stays.
  *
- * Where this differs from both:
- *	1. The sketch is sized and addressed as sketch.h says: 28 counters per
- *	   frame, where Caffeine has 16 to 32 depending on how far c is from a
- *	   power of two; and halving is lazy.  There is no doorkeeper.
- *	2. When counters are halved so are the additions, as in the paper; Caffeine
- *	   first subtracts what rounding lost.
- *	3. The newcomer's reference is counted on its admission, after the victim
- *	   for it was chosen, since a proposal must change nothing.
- *	4. The window's last page moves to the main space on that admission, too;
- *	   so what has left the window unevicted is always admitted to probation.
- *	5. Unusable pages are passed over in the choice of the candidate and of the
- *	   page it is compared with (list.h).
- *	6. Claimed frames count as the window's: others are filling them with pages
- *	   that will enter it.  Otherwise a few misses
- *	   at a time would keep a small window short of its bound, and pages would
- *	   enter the main space uncompared.
+ * Why the structure differs from both, and the decisions do not: there the page
+ * that leaves the window enters the main space, and the loser of the comparison
+ * is evicted.  Here victim compares the two where they are, and a winner from
+ * the window moves to the main space with the admission that follows, when the
+ * window overflows.  Nothing else moves in between.
  *
- * DEFINITION.  Lists, most recently used at the head:
- *	  "window"; "probation" and "protected", the two segments of main.
- *	  Fields: max_window, max_protected; additions, of the sketch.
- *	    main = floor((1 - window) * c), at most c - 1, or 0 if c is 0;
- *	    max_window = c - main; max_protected = floor(protected * main).
- *	  hit: add the page to the sketch.  From window: to its head.  From
- *	    probation: to the head of protected; if |protected| > max_protected,
- *	    the tail of protected to the head of probation.  From protected: to
- *	    its head.
- *	  victim: rival = the page that a search of probation finds; candidate =
- *	    that of a search of window, but only if |window| + vacant frames >=
- *	    max_window.  The latter search uses no hand (list.h, step 2), since
- *	    with each admission window has another tail.
- *	    Both: the rival if estimate(candidate) > estimate(rival), else the
- *	    candidate.  One: that.  None: protected is searched, then window.  If
- *	    that finds nothing: the first usable page from the tail of probation,
- *	    else of protected, else of window.
- *	  evict, forget: off its list; the sketch stays.
- *	  admit: add the page to the sketch, unless made by VACUUM or correlated;
- *	    to the head of window; then, if |window| > max_window, the tail of
- *	    window to the head of probation.
- *	  restore: to its place; then the bounds, as in leave.
- *	  join: the sketch's (sketch.h), then the sizes anew.
- *	  leave: the same; then while |window| > max_window its tail to the head
- *	    of probation; then while |protected| > max_protected its tail to the
- *	    head of probation.
- *	  coldest: window, probation, protected, each from its tail, if |window| +
- *	    vacant frames >= max_window and the estimate for its tail is at most
- *	    that for the tail of probation; probation, window, protected otherwise.
- *	  upcoming: window and probation, each from its tail, since estimates
- *	    decide which of them gives a page; if probation is empty, protected.
+ * Where the decisions differ:
+ *	1. The sketch is that of sketch.h, with 28 counters per frame.  Caffeine has
+ *	   16 to 32, depending on how far c is from a power of two.  There is no
+ *	   doorkeeper.
+ *	2. Additions are halved with the counters, as in the paper.  Caffeine first
+ *	   subtracts what rounding lost.
+ *	3. The reference that misses is counted on admission, after its victim was
+ *	   chosen, because a proposal must not change what later ones depend on.
+ *	4. Unusable pages are passed over, in the window and on probation (search.h).
+ *	   If none is left there, the protected pages are searched, then a window
+ *	   that is not full.
+ *	5. Claimed frames count as the window's, since the pages being loaded into
+ *	   them will enter it.  Otherwise a few concurrent misses would keep a small
+ *	   window below its bound, and pages would enter the main space uncompared.
+ *	6. A reference that does not promote (VACUUM's, or a repeated one) is not
+ *	   counted, not even if it brings its page in.
  *
- * Costs: every hit moves a node and touches a second cache line, so hits need
- * the pool's lock; what is new and will be needed often has to be referenced
- * while it is in the window, or several times in vain.
- * Benefits: one-time references never displace anything from main; frequency
- * is remembered of far more pages than are resident, without ghosts.
- * Memory: 16 bytes per frame beside the node; no ghosts.
+ * Costs: each hit moves a node and touches a second cache line, so hits need
+ * the pool's lock.  A new page that will be popular must be referenced again
+ * while it is in the window, or miss until its count exceeds a rival's.
+ * Benefits: pages referenced once displace nothing from the main space.  The
+ * sketch remembers the frequency of many more pages than the pool holds.
+ * Memory: 16 bytes a frame; no ghosts.
  */
 #include "tidepool/parts/sketch.h"
+#include "tidepool/pool.h"
 
 enum
 {
 	WINDOW = 1,					/* newcomers */
-	PROBATION,					/* main: not referenced since it left window */
+	PROBATION,					/* main: not referenced since the window */
 	PROTECTED					/* main: referenced since */
 };
 
@@ -85,7 +61,7 @@ enum
 
 typedef struct w_tinylfu_state
 {
-	tp_sketch	sketch;			/* estimates how often pages are referenced */
+	tp_sketch	sketch;			/* how often pages are referenced */
 	uint32_t	max_window;		/* bound of WINDOW */
 	uint32_t	max_protected;	/* bound of PROTECTED */
 } w_tinylfu_state;
@@ -104,14 +80,14 @@ frequency_of(const tp_pool *pool, uint32_t frame)
 							  tp_page_key(tp_page_of(pool, frame)));
 }
 
-/* Does a page that has to leave the window take this rival's place in main? */
+/* TinyLFU's admission: does the page from the window take the rival's place? */
 static bool
 wins(const tp_pool *pool, uint32_t candidate, uint32_t rival)
 {
 	return frequency_of(pool, candidate) > frequency_of(pool, rival);
 }
 
-/* Pages that are about to enter it included. */
+/* With the pages that are being loaded: deviation 5. */
 static bool
 window_is_full(const tp_pool *pool)
 {
@@ -158,6 +134,7 @@ w_tinylfu_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 
 	(void) incoming;
 	(void) access;
+	/* without the hand: each admission gives the window another tail */
 	if (window_is_full(pool))
 		candidate = tp_list_search_tail(pool, WINDOW, usable, arg);
 
@@ -241,6 +218,7 @@ w_tinylfu_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	bound_list(pool, PROTECTED, state->max_protected);
 }
 
+/* Of equal estimates the window's tail goes first, as in victim. */
 static uint32_t
 w_tinylfu_coldest(const tp_pool *pool, tp_cursor *cursor)
 {
@@ -255,6 +233,7 @@ w_tinylfu_coldest(const tp_pool *pool, tp_cursor *cursor)
 							window_first ? recent_first : main_first, 3);
 }
 
+/* Estimates decide whether the window or probation gives a page, so both. */
 static uint32_t
 w_tinylfu_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 {

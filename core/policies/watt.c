@@ -2,71 +2,46 @@
  * watt.c
  *	  Write-aware timestamp tracking.
  *
- * Source: D. Voehringer, V. Leis: Write-aware timestamp tracking: Effective
- * and efficient page replacement for modern hardware. PVLDB 16(11), 2023.
+ * Source: D. Voehringer, V. Leis: Write-aware timestamp tracking: Effective and
+ * efficient page replacement for modern hardware. PVLDB 16(11), 2023, equations
+ * 1 to 3.
  *
- * The defaults are those of the authors' simulator as they published it with
- * the paper: 8 accesses and 4 writes logged, 4 epochs in a replacement of the
- * whole pool, samples of 8, the first subfrequency dampened to a tenth, a
- * write weighing as much as an access, nothing kept of evicted pages.  From
- * there, too: ages are taken plus one.  It also limits subfrequencies to one,
- * which they do not exceed, since no two stamps of a log are of one epoch.
+ * The defaults, and ages plus one, are those of the simulator that the authors
+ * published with the paper: 8 accesses and 4 writes logged, 4 epochs while the
+ * pool is replaced once, samples of 8, the first subfrequency dampened to a
+ * tenth, a write weighing as much as an access, nothing kept of evicted pages.
  *
- * Where this differs from the paper:
- *	1. One victim for each sample, as in the simulator.  The threshold by which
- *	   the paper's evictor threads take many at once serves to refill a list
- *	   of free frames, which is the caller's affair here.
- *	2. Logs are newest first, not cyclic, and of 16 bits a stamp: what is older
- *	   than 65,535 epochs is taken for young.  By then the pool has been
- *	   replaced 16,000 times (with epoch = 4), and the page with it, unless it
- *	   was unusable all the while; and then its value is wrong once.
- *	3. Of an evicted page at most 4 accesses and 1 write are remembered, what
- *	   a ghost has room for; the simulator, if told to, remembers all.
- *	4. A write is logged also if the reference is correlated with the one
- *	   before: a page that was read first is as dirty.  VACUUM's is not.
+ * Why the structure differs from the paper's, and the decisions do not:
+ *	- Logs are kept newest first, where the paper's are cyclic.
+ *	- The simulator limits subfrequencies to 1.  Here they never exceed 1,
+ *	  because no two stamps of a log are of one epoch.
+ *
+ * Where the decisions differ:
+ *	1. Each sample gives one victim, as in the simulator.  The paper's evictor
+ *	   threads take all pages below a threshold to refill a list of free frames,
+ *	   which is the caller's task here.
+ *	2. Stamps have 16 bits, so a page logged last more than 65,535 epochs ago
+ *	   counts as young, once.  By then the pool has been replaced 16,000 times
+ *	   (with epoch = 4), and the page with it unless it was always unusable.
+ *	3. A ghost has room for 4 accesses and 1 write; the simulator, if told to
+ *	   remember evicted pages, keeps the whole logs.
+ *	4. A reference that does not promote logs no access unless it brings its page
+ *	   in, and then it recalls no ghost.  A repeated one logs its write all the
+ *	   same, since the page is as dirty; VACUUM's does not.
  *	5. A pool no larger than the sample is looked at whole (sample.h).
  *
- * DEFINITION.
- *	  Ring "frames": all resident pages; count = length of the log of accesses
- *	  (at most k_read), mark = of the log of writes (at most k_write).  Ghosts
- *	  "history".  Fields: epoch; evictions, in this epoch.
- *	  To log an epoch: unless it is the newest stamp already (modulo 2^16),
- *	    put it before that, and cut the log to its limit.
- *	  hit: unless correlated or by VACUUM, log the epoch in the accesses; if a
- *	    write, but not by VACUUM, log it in the writes.
- *	  value: f(accesses) + write_cost * f(writes), where f of an empty log is
- *	    0, and else the largest of s(i) / (age(i) + 1); i counts from 1 for the
- *	    newest stamp, s(1) = dampening, other s(i) = i, age = (epoch - stamp)
- *	    modulo 2^16.  In double precision, one division for each i.
- *	  victim: sample_frames (sample.h) of `sample` frames; of these the one of
- *	    least value, the first in the order of the sample among equals.
- *	  evict: (1) Off the ring.  (2) If limit = floor(history * c) > 0: trim the
- *	    ghosts to limit - 1 from the tail, then a ghost at the head with the 4
- *	    newest accesses and the newest write.  (3) evictions
- *	    + 1; if that is floor(c / epoch parameter) or more: evictions = 0,
- *	    epoch + 1.
- *	  forget: off the ring.
- *	  admit: both logs as the page's ghost has them, cut to their limits; empty
- *	    if there is none or the reference is correlated or by VACUUM.  The
- *	    ghost goes.  Log the epoch in the accesses in any case, in the writes
- *	    as hit does.  Onto the ring.
- *	  leave: trim the ghosts to floor(history * c).
- *	  coldest: 16 bands by value, in the order of members from index 0: below
- *	    2^-15, then each twice as wide as the one before, the last from 1/2 on.
- *	  upcoming: tp_upcoming_sweep (list.h), by these bands.
- *
  * Costs: up to 12 divisions for each frame of a sample.
- * Benefits: recency and frequency from one log, which a hit touches once in an
- * epoch; pages often written stay longer, so that fewer writes reach the disk.
- * Memory: 24 bytes per frame beside the node; `history` ghosts per frame.
+ * Benefits: recency and frequency from one log, which a hit writes to once in
+ * an epoch.  Pages often written stay longer, so fewer writes reach the disk.
+ * Memory: 24 bytes a frame; `history` ghosts a frame.
  *
- * LOCKING.  A hit reads the pool's epoch and writes the page's logs.  Choices
- * and evictions need no lock if nothing is remembered (history=0).  Races as
- * in watt_log.h.  A hit overtaken by the frame's next admission may leave the
- * new page some of the old one's stamps, unless the caller holds a pin.
+ * LOCKING.  A hit reads the pool's epoch and writes the page's logs, without a
+ * lock.  So do choices and evictions, if history = 0.  A hit overtaken by the
+ * frame's next admission may leave the new page some of the old one's stamps,
+ * unless the caller holds a pin.
  */
-#include "tidepool/parts/sample.h"
 #include "tidepool/parts/epoch_log.h"
+#include "tidepool/parts/sample.h"
 
 enum
 {
@@ -98,21 +73,21 @@ enum
 typedef struct watt_state
 {
 	uint64_t	epoch;			/* read by hits without the lock */
-	uint32_t	evictions;		/* in this epoch; in a shared pool two who end
-								 * it at once may lose each other's */
+	uint32_t	evictions;		/* in this epoch; in a shared pool two that
+								 * end it at once may lose each other's */
 } watt_state;
 
 typedef struct watt_page
 {
-	uint64_t	accesses[2];	/* words of the logs, see watt_log.h */
+	uint64_t	accesses[2];	/* words of the logs, see epoch_log.h */
 	uint64_t	writes[1];
 } watt_page;
 
-static watt_log
+static epoch_log
 accesses_of(const tp_pool *pool, uint32_t frame)
 {
 	watt_page  *page = tp_extra(pool, frame);
-	watt_log	log = {
+	epoch_log	log = {
 		page->accesses, &pool->nodes[frame].count,
 		(uint32_t) pool->header->params[PARAM_K_READ]
 	};
@@ -120,11 +95,11 @@ accesses_of(const tp_pool *pool, uint32_t frame)
 	return log;
 }
 
-static watt_log
+static epoch_log
 writes_of(const tp_pool *pool, uint32_t frame)
 {
 	watt_page  *page = tp_extra(pool, frame);
-	watt_log	log = {
+	epoch_log	log = {
 		page->writes, &pool->nodes[frame].mark,
 		(uint32_t) pool->header->params[PARAM_K_WRITE]
 	};
@@ -132,20 +107,21 @@ writes_of(const tp_pool *pool, uint32_t frame)
 	return log;
 }
 
-/* Equation 3 of the paper. */
+/* Equation 3. */
 static double
 value_of(const tp_pool *pool, uint32_t frame)
 {
 	const double *params = pool->header->params;
-	uint64_t	epoch = watt_load(&tp_state(pool, watt_state)->epoch);
+	uint64_t	epoch = tp_load64(&tp_state(pool, watt_state)->epoch);
 
-	return watt_log_frequency(accesses_of(pool, frame), epoch,
-							  params[PARAM_DAMPENING]) +
+	return epoch_log_frequency(accesses_of(pool, frame), epoch,
+							   params[PARAM_DAMPENING]) +
 		params[PARAM_WRITE_COST] *
-		watt_log_frequency(writes_of(pool, frame), epoch,
-						   params[PARAM_DAMPENING]);
+		epoch_log_frequency(writes_of(pool, frame), epoch,
+							params[PARAM_DAMPENING]);
 }
 
+/* Does the reference log a write?  Deviation 4. */
 static bool
 is_write(const tp_access *access)
 {
@@ -155,12 +131,12 @@ is_write(const tp_access *access)
 static void
 watt_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
-	uint64_t	epoch = watt_load(&tp_state(pool, watt_state)->epoch);
+	uint64_t	epoch = tp_load64(&tp_state(pool, watt_state)->epoch);
 
 	if (tp_promotes(access))
-		watt_log_add(accesses_of(pool, frame), epoch);
+		epoch_log_add(accesses_of(pool, frame), epoch);
 	if (is_write(access))
-		watt_log_add(writes_of(pool, frame), epoch);
+		epoch_log_add(writes_of(pool, frame), epoch);
 }
 
 static uint32_t
@@ -169,6 +145,7 @@ watt_expect_choice(const tp_pool *pool, uint32_t *frames)
 	return sample_expect(pool, (uint32_t) pool->header->params[PARAM_SAMPLE], frames);
 }
 
+/* Of equal values the first of the sample goes. */
 static uint32_t
 watt_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 			const tp_access *access)
@@ -189,56 +166,57 @@ ghost_limit(const tp_pool *pool)
 }
 
 /*
- * In a ghost, value is the first word of the accesses; small their number,
- * plus 16 if there is a write, and the two bytes of the write's stamp.
+ * A ghost's value is the first word of the accesses.  small[0] is their number,
+ * plus 16 if there is a write; small[1] and [2] are the write's stamp.
  */
 static void
 leave_ghost(const tp_pool *pool, uint32_t frame)
 {
-	watt_log	accesses = accesses_of(pool, frame);
-	watt_log	writes = writes_of(pool, frame);
-	uint32_t	length = watt_log_length(accesses);
+	epoch_log	accesses = accesses_of(pool, frame);
+	epoch_log	writes = writes_of(pool, frame);
+	uint32_t	length = epoch_log_length(accesses);
 	tp_ghost   *ghost = &pool->ghosts[tp_ghost_push(pool, HISTORY, frame)];
 
-	ghost->value = watt_load(accesses.words);
+	ghost->value = tp_load64(accesses.words);
 	ghost->small[0] = (uint8_t) (length < GHOST_ACCESSES ?
 								 length : GHOST_ACCESSES);
-	if (watt_log_length(writes) > 0)
+	if (epoch_log_length(writes) > 0)
 		ghost->small[0] |= 16;
-	ghost->small[1] = (uint8_t) watt_log_stamp(writes, 0);
-	ghost->small[2] = (uint8_t) (watt_log_stamp(writes, 0) >> 8);
+	ghost->small[1] = (uint8_t) epoch_log_stamp(writes, 0);
+	ghost->small[2] = (uint8_t) (epoch_log_stamp(writes, 0) >> 8);
 }
 
-/* Begin the logs of a page with what its ghost remembers. */
+/* Begin the logs of a page with its ghost's, cut to their limits. */
 static void
 recall(const tp_pool *pool, uint32_t frame, const tp_ghost *ghost)
 {
-	watt_log	accesses = accesses_of(pool, frame);
-	watt_log	writes = writes_of(pool, frame);
+	epoch_log	accesses = accesses_of(pool, frame);
+	epoch_log	writes = writes_of(pool, frame);
 
-	watt_store(accesses.words, ghost->value);
-	watt_store(writes.words, ghost->small[1] | (uint64_t) ghost->small[2] << 8);
-	watt_log_set_length(accesses, ghost->small[0] & 15);
-	watt_log_set_length(writes, ghost->small[0] >> 4);
+	tp_store64(accesses.words, ghost->value);
+	tp_store64(writes.words, ghost->small[1] | (uint64_t) ghost->small[2] << 8);
+	epoch_log_set_length(accesses, ghost->small[0] & 15);
+	epoch_log_set_length(writes, ghost->small[0] >> 4);
 }
 
 static void
 watt_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	static const tp_ghost nothing = {0};
-	uint64_t	epoch = watt_load(&tp_state(pool, watt_state)->epoch);
+	uint64_t	epoch = tp_load64(&tp_state(pool, watt_state)->epoch);
 	uint32_t	ghost = tp_ghost_of_node(pool, frame);
 
 	recall(pool, frame, ghost != TP_NONE && tp_promotes(access) ?
 		   &pool->ghosts[ghost] : &nothing);
 	if (ghost != TP_NONE)
 		tp_ghost_remove(pool, ghost);
-	watt_log_add(accesses_of(pool, frame), epoch);
+	epoch_log_add(accesses_of(pool, frame), epoch);
 	if (is_write(access))
-		watt_log_add(writes_of(pool, frame), epoch);
+		epoch_log_add(writes_of(pool, frame), epoch);
 	tp_ring_add(pool, FRAMES, frame);
 }
 
+/* Evictions are the clock: an epoch ends after floor(c / epoch) of them. */
 static void
 watt_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -257,7 +235,7 @@ watt_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	if (__atomic_add_fetch(&state->evictions, 1, __ATOMIC_RELAXED) >= epoch_length)
 	{
 		__atomic_store_n(&state->evictions, 0, __ATOMIC_RELAXED);
-		watt_store(&state->epoch, watt_load(&state->epoch) + 1);
+		tp_store64(&state->epoch, tp_load64(&state->epoch) + 1);
 	}
 }
 
@@ -275,6 +253,7 @@ watt_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	tp_trim_ghosts(pool, ghost_limit(pool));
 }
 
+/* Bands for coldest: values below 2^-15, then each factor of 2. */
 static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
@@ -309,11 +288,11 @@ watt_check(const tp_pool *pool, tp_report report, void *arg)
 	for (uint32_t i = 0; i < pool->header->frames; i++)
 	{
 		uint32_t	frame = pool->members[i];
-		watt_log	accesses = accesses_of(pool, frame);
-		watt_log	writes = writes_of(pool, frame);
+		epoch_log	accesses = accesses_of(pool, frame);
+		epoch_log	writes = writes_of(pool, frame);
 
-		bad += tp_expect(watt_log_length(accesses) <= accesses.limit &&
-						 watt_log_length(writes) <= writes.limit,
+		bad += tp_expect(epoch_log_length(accesses) <= accesses.limit &&
+						 epoch_log_length(writes) <= writes.limit,
 						 "log longer than it may be", frame, report, arg);
 	}
 	return bad;

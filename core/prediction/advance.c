@@ -1,64 +1,81 @@
 /*
  * advance.c
  *	  Scans make progress.  See scan.h.
+ *
+ * A scan's owner runs this without a lock, while others read the scan, and
+ * others advance theirs.  Every field that is shared with them is a relaxed
+ * atomic; see LOCKING in scan.h for what may be lost.
  */
+#include "tidepool/relaxed.h"
+
 #include "prediction/bitmap.h"
 #include "prediction/history.h"
+#include "prediction/patience.h"
+#include "prediction/position.h"
 #include "prediction/registry.h"
 
 /* A new measurement's weight in the smoothed speed. */
 #define WEIGHT 0.25f
 
 /*
- * A measurement counts as at most so many times slower than the scan was so
- * far: one that paused is soon known again for what it is.
+ * A measurement counts as at most this many times slower than the scan was, so
+ * that a pause is soon forgotten.
  */
 #define SLOWDOWN 64
 
-uint32_t
-patience_until(uint64_t now, float block_time)
-{
-	double		strides = (double) block_time * STRIDE * PATIENT_STRIDES;
-	double		longest = (double) ((uint64_t) 1 << 40);
-
-	if (strides < TP_SCAN_PATIENCE)
-		strides = TP_SCAN_PATIENCE;
-	if (strides > longest)
-		strides = longest;
-	return tick_of(now + (uint64_t) strides) + 1;
-}
-
 /* Microseconds a block since they were last measured, smoothed. */
 static float
-smoothed_block_time(const tp_scan *scan, float block_time, uint32_t done,
+smoothed_block_time(const tp_scan *scan, float block_time, uint32_t blocks,
 					uint64_t now)
 {
-	uint64_t	elapsed = now > scan->measured_at ? now - scan->measured_at : 0;
-	float		seen = (float) elapsed / (float) (done - scan->measured_done);
+	uint64_t	measured_at = tp_load64(&scan->measured_at);
+	uint64_t	elapsed = now > measured_at ? now - measured_at : 0;
+	float		seen = (float) elapsed / (float) blocks;
 	float		slowest = SLOWDOWN * (block_time > 1 ? block_time : 1);
 
 	return block_time + WEIGHT * ((seen < slowest ? seen : slowest) - block_time);
 }
 
+/* The scan has read this many blocks: measure its speed, and be patient again. */
 static void
 measure(const tp_scans *scans, uint32_t number, uint32_t done, uint64_t now)
 {
 	tp_scan    *scan = &scans->scans[number];
-	tp_scan_lanes *lanes = &scans->lanes[number / TP_SCAN_LANES];
+	tp_scan_lanes *lanes = lanes_of(scans, number);
 	uint32_t	lane = number % TP_SCAN_LANES;
-	float		usual = scans->header->block_time;
+	uint32_t	measured_done = tp_load32(&scan->measured_done);
+	float		block_time = tp_load_float(&lanes->block_time[lane]);
 
-	/* not so if another scan was given the place under our hands */
-	if (done > scan->measured_done)
+	/* not so if the place was given to another scan in the meantime */
+	if (done > measured_done)
 	{
-		float		block_time = smoothed_block_time(scan, lanes->block_time[lane], done, now);
+		float		usual = tp_load_float(&scans->header->block_time);
 
-		set_float(&lanes->block_time[lane], block_time);
-		set_float(&scans->header->block_time, usual + WEIGHT * (block_time - usual));
+		block_time = smoothed_block_time(scan, block_time, done - measured_done,
+										 now);
+		tp_store_float(&lanes->block_time[lane], block_time);
+		tp_store_float(&scans->header->block_time,
+					   usual + WEIGHT * (block_time - usual));
 	}
-	set_u32(&lanes->until[lane], patience_until(now, lanes->block_time[lane]));
-	scan->measured_at = now;
-	scan->measured_done = done;
+	tp_store32(&lanes->until[lane], patience_until(now, block_time));
+	tp_store64(&scan->measured_at, now);
+	tp_store32(&scan->measured_done, done);
+}
+
+/* The block's place in the order of the scan; the scan's length or more: none. */
+static uint32_t
+position_of(const tp_scans *scans, uint32_t number, uint32_t block)
+{
+	const tp_scan_lanes *lanes = lanes_of(scans, number);
+	uint32_t	lane = number % TP_SCAN_LANES;
+	uint32_t	bitmap = tp_load32(&scans->scans[number].bitmap);
+	uint32_t	backward = tp_load32(&lanes->backward[lane]);
+
+	if (bitmap != TP_NONE)
+		return bitmap_position(&scans->bitmaps[bitmap], block, backward);
+	return range_position(block, tp_load32(&lanes->first[lane]),
+						  tp_load32(&lanes->low[lane]),
+						  tp_load32(&lanes->size[lane]), backward);
 }
 
 void
@@ -69,25 +86,19 @@ tp_scan_advance(const tp_scans *scans, uint64_t handle, uint32_t block,
 	uint32_t	lane = number % TP_SCAN_LANES;
 	tp_scan_lanes *lanes;
 	const tp_scan *scan;
-	uint32_t	bitmap;
 	uint32_t	position;
 
 	if (number == TP_NONE)
 		return;
 	scan = &scans->scans[number];
-	lanes = &scans->lanes[number / TP_SCAN_LANES];
-	bitmap = get_u32(&scan->bitmap);
-	if (bitmap != TP_NONE)
-		position = bitmap_position(&scans->bitmaps[bitmap], block,
-								   lanes->backward[lane]);
-	else
-		position = range_position(block, lanes->first[lane], lanes->low[lane],
-								  lanes->size[lane], lanes->backward[lane]);
-	if (position >= scan->length || position < lanes->done[lane])
+	lanes = lanes_of(scans, number);
+	position = position_of(scans, number, block);
+	if (position >= tp_load32(&scan->length) ||
+		position < tp_load32(&lanes->done[lane]))
 		return;
-	set_u32(&lanes->done[lane], position + 1);
-	if (position + 1 - scan->measured_done >= STRIDE ||
-		is_later(tick_of(now), lanes->until[lane]))
+	tp_store32(&lanes->done[lane], position + 1);
+	if (position + 1 - tp_load32(&scan->measured_done) >= STRIDE ||
+		is_later(tick_of(now), tp_load32(&lanes->until[lane])))
 	{
 		measure(scans, number, position + 1, now);
 		history_pass(scans, number, block, now);

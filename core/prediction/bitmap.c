@@ -26,14 +26,18 @@ tp_bitmap_add(tp_bitmap *bitmap, uint32_t first, uint32_t count)
 }
 
 void
-bitmap_rank(tp_bitmap *bitmap)
+bitmap_enter(tp_bitmap *place, const tp_bitmap *bitmap)
 {
-	bitmap->groups = 0;
+	uint32_t	groups = 0;
+
 	for (uint32_t i = 0; i < TP_BITMAP_GROUPS / 64; i++)
 	{
-		bitmap->rank[i] = (uint16_t) bitmap->groups;
-		bitmap->groups += bits_in(bitmap->words[i]);
+		tp_store64(&place->words[i], bitmap->words[i]);
+		tp_store16(&place->rank[i], (uint16_t) groups);
+		groups += bits_in(bitmap->words[i]);
 	}
+	tp_store32(&place->groups, groups);
+	tp_store32(&place->shift, bitmap->shift);
 }
 
 void

@@ -1,11 +1,15 @@
 /*
  * bitmap.h
  *	  Where a block stands in the order of a bitmap scan.
+ *
+ * A registry's bitmaps are loaded and stored word by word with relaxed atomics,
+ * since estimates may still read one that has a new owner.
  */
 #ifndef TIDEPOOL_BITMAP_H
 #define TIDEPOOL_BITMAP_H
 
 #include "tidepool/prediction/scan.h"
+#include "tidepool/relaxed.h"
 
 /* Bits set, without a library (Warren, Hacker's Delight, 5-1). */
 static inline uint32_t
@@ -18,7 +22,7 @@ bits_in(uint64_t x)
 	return (uint32_t) ((x * UINT64_C(0x0101010101010101)) >> 56);
 }
 
-/* Blocks of so many groups, as many as a number can tell. */
+/* The blocks of so many groups; UINT32_MAX if they are more. */
 static inline uint32_t
 bitmap_blocks(uint32_t groups, uint32_t shift)
 {
@@ -28,13 +32,14 @@ bitmap_blocks(uint32_t groups, uint32_t shift)
 }
 
 /*
- * The block's place in the order of a bitmap scan; UINT32_MAX: not in it.
- * backward: as in tp_scan_lanes.
+ * The block's place in the order of the scan, from 0; UINT32_MAX if its group is
+ * not set.  backward: as in tp_scan_lanes.  Whatever the fields hold, no word
+ * beyond the bitmap is read.
  */
 static inline uint32_t
 bitmap_position(const tp_bitmap *bitmap, uint32_t block, uint32_t backward)
 {
-	uint32_t	shift = bitmap->shift & 31;
+	uint32_t	shift = tp_load32(&bitmap->shift) & 31;
 	uint32_t	group = block >> shift;
 	uint64_t	word;
 	uint64_t	bit = UINT64_C(1) << group % 64;
@@ -43,23 +48,23 @@ bitmap_position(const tp_bitmap *bitmap, uint32_t block, uint32_t backward)
 
 	if (group >= TP_BITMAP_GROUPS)
 		return UINT32_MAX;
-	word = bitmap->words[group / 64];
+	word = tp_load64(&bitmap->words[group / 64]);
 	if ((word & bit) == 0)
 		return UINT32_MAX;
-	before = bitmap->rank[group / 64] + bits_in(word & (bit - 1));
+	before = tp_load16(&bitmap->rank[group / 64]) + bits_in(word & (bit - 1));
 	offset = block & ((UINT32_C(1) << shift) - 1);
 	if (backward)
 	{
-		before = bitmap->groups - 1 - before;
+		before = tp_load32(&bitmap->groups) - 1 - before;
 		offset = (UINT32_C(1) << shift) - 1 - offset;
 	}
 	return (before << shift) + offset;
 }
 
-/* Fill in rank and groups. */
-void		bitmap_rank(tp_bitmap *bitmap);
+/* Copy a bitmap to its place in the registry; fill in rank and groups there. */
+void		bitmap_enter(tp_bitmap *place, const tp_bitmap *bitmap);
 
-/* The smallest range that contains the bitmap's groups, as the spec's. */
+/* Make the spec that of the smallest range with all of the bitmap's groups. */
 void		bitmap_range(const tp_bitmap *bitmap, tp_scan_spec *spec);
 
 #endif							/* TIDEPOOL_BITMAP_H */

@@ -1,25 +1,24 @@
 /*
  * block_group.h
- *	  A block group of which a pool holds pages, and lists of them.
+ *	  Block groups of which a pool holds pages, and lists of them.
  *
- * A block group is TP_BLOCK_GROUP successive blocks of a relation.  It has a
- * record as long as it has pages, and the record lies in the extra of one of
- * the frames that hold them, its host.  So there is always
- * room, and a block group is named by its host's frame number; if the host's
- * page goes while others stay, the record moves to another of their frames.
+ * A block group is TP_BLOCK_GROUP consecutive blocks of a relation.  While it
+ * has pages in the pool it has a record, in the extra bytes of one of their
+ * frames, its host; its number is the host's.  So records need no memory of
+ * their own.  If the host's page goes first, the record moves to another frame.
  *
  *	  frames of a group		in a circle through node.prev and next.  The host
- *							is marked (node.mark); the page admitted last
- *							comes next to it
+ *							is marked (node.mark); the page that joined last
+ *							is next to it
  *	  groups of a list		in a circle through links, which closes at the
- *							list's own links in the state: a list is numbered
- *							as a group is, from FIRST_LIST on.  So a group is
- *							taken off without knowing which list it is on
+ *							list's own links in the state: lists are numbered
+ *							as groups are, from FIRST_LIST on.  So a group is
+ *							taken off a list without knowing which
  *	  groups of a bucket	of the pool's hash table, through chain
  *							(group_index.h)
  *
- * A policy that uses it keeps the frames of block groups on one ring, and
- * begins its state with an array of list_links.
+ * A policy that uses it keeps these frames on one ring, and begins its state
+ * with an array of list_links.
  *
  * Memory: 24 bytes a frame.
  */
@@ -40,11 +39,11 @@ typedef struct list_links
 
 typedef struct block_group
 {
-	list_links	links;			/* neighbours on its list */
+	list_links	links;			/* of its list */
 	uint32_t	chain;			/* next group in the same bucket, or TP_NONE */
 	uint8_t		lowest;			/* block within the group: no lower and ... */
-	uint8_t		highest;		/* no higher one has been admitted */
-	uint64_t	next_access;	/* when, in microseconds, as last estimated;
+	uint8_t		highest;		/* ... no higher one has joined it */
+	uint64_t	next_access;	/* time in microseconds, as last estimated;
 								 * GROUP_NEVER: not requested */
 } block_group;
 
@@ -65,7 +64,7 @@ is_host(const tp_pool *pool, uint32_t frame)
 	return pool->nodes[frame].mark != 0;
 }
 
-/* Relation and number of the block group that a page is in, as a page. */
+/* The page's block group: its relation and number, as a page. */
 static inline tp_page
 group_of_page(tp_page page)
 {
@@ -94,7 +93,7 @@ group_list_init(const tp_pool *pool, uint32_t list)
 	links_of(pool, list)->prev = links_of(pool, list)->next = list;
 }
 
-/* The group at the tail of a list; the list itself if there is none. */
+/* The group at the tail of a list; the list itself if it is empty. */
 static inline uint32_t
 group_list_tail(const tp_pool *pool, uint32_t list)
 {
@@ -128,7 +127,7 @@ group_list_remove(const tp_pool *pool, uint32_t group)
 	links_of(pool, links->next)->prev = links->prev;
 }
 
-/* Put all groups of one list before those of another. */
+/* Move all groups of one list to the head of another. */
 static inline void
 group_list_prepend(const tp_pool *pool, uint32_t from, uint32_t to)
 {
@@ -155,7 +154,10 @@ group_wait(const tp_pool *pool, uint32_t group, uint32_t block, uint64_t now)
 	return tp_scan_next_access(pool->services->scans, page, now);
 }
 
-/* Ask the running scans for the time of the next access. */
+/*
+ * Ask the running scans for the time of the next access: that to the lowest or
+ * the highest block that has joined, whichever is sooner.
+ */
 static inline void
 group_estimate(const tp_pool *pool, uint32_t group, uint64_t now)
 {

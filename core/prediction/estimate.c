@@ -1,9 +1,15 @@
 /*
  * estimate.c
- *	  When a page will be read next, as the running scans tell.  See scan.h.
+ *	  How long until a running scan reads a page.  See scan.h.
+ *
+ * For each scan: blocks from its position to the page, times its time a block.
+ * The least of these is the estimate.
  */
+#include "tidepool/relaxed.h"
+
 #include "prediction/bitmap.h"
-#include "prediction/registry.h"
+#include "prediction/patience.h"
+#include "prediction/relations.h"
 
 static inline float
 sooner(float a, float b)
@@ -12,8 +18,8 @@ sooner(float a, float b)
 }
 
 /*
- * Four lanes as a vector, which every machine of interest has registers for;
- * comparisons make masks of all bits or none.
+ * Four lanes make a vector, for which every machine of interest has registers.
+ * A comparison makes a mask: in each lane all bits or none.
  */
 #define WIDTH 4
 typedef uint32_t u32_vector __attribute__((vector_size(4 * WIDTH)));
@@ -23,16 +29,20 @@ typedef float float_vector __attribute__((vector_size(4 * WIDTH)));
 
 #define LOAD(field) (*(const u32_vector *) (const void *) &(field))
 
-/* A number that compares as a signed one as x does as an unsigned one. */
+/* Signed comparison of these numbers is unsigned comparison of x. */
 #define BIASED(x) ((i32_vector) ((x) + (uint32_t) INT32_MIN))
 
 /*
- * For each of four lanes from the first one on, how long until its range scan
- * reads the block; not a number if it will not.  The loads are not atomic as
- * a whole: each is of aligned words, which no machine tears, and the fields of
- * a lane need not fit each other.
+ * For each of four lanes, how long until its range scan reads the block; not a
+ * number if it will not.
+ *
+ * The thread sanitizer must not look at this function.  A vector load is no C11
+ * atomic, yet here it does what eight relaxed ones would: each lane is an
+ * aligned word, which no machine with such vectors tears, and the fields of a
+ * lane need not be of the same moment.  What is made of them is a number, never
+ * an index.
  */
-static inline float_vector
+__attribute__((no_sanitize("thread"))) static inline float_vector
 waits(const tp_scan_lanes *lanes, uint32_t lane, uint32_t block, uint32_t tick)
 {
 	u32_vector	first = LOAD(lanes->first[lane]);
@@ -42,27 +52,27 @@ waits(const tp_scan_lanes *lanes, uint32_t lane, uint32_t block, uint32_t tick)
 	u32_vector	size = LOAD(lanes->size[lane]);
 	u32_vector	away = ((block - first) ^ backward) - backward;
 
-	/* where it goes round are at most 2^31 blocks: a sign is a wrap */
+	/* a scan that wraps does so within 2^31 blocks at most: a sign is a wrap */
 	u32_vector	wrapped = (u32_vector) ((i32_vector) away >> 31);
 	u32_vector	position = away + (size & wrapped);
 	u32_vector	left = position - done;
 
-	/* size 0 becomes the largest number */
+	/* size 0 becomes the largest number: it never wraps */
 	i32_vector	not_its = (BIASED(block - low) > BIASED(size - 1)) |
 		(BIASED(position) < BIASED(done)) |
 		(BIASED(position) >= BIASED(LOAD(lanes->length[lane]))) |
 		((i32_vector) (tick - LOAD(lanes->until[lane])) > 0);
 	float_vector wait;
 
-	/* beyond 2^31 blocks all are equally far */
+	/* beyond 2^31 blocks all are taken to be that far */
 	left = (left | (u32_vector) ((i32_vector) left >> 31)) & INT32_MAX;
 	wait = __builtin_convertvector((i32_vector) left, float_vector) *
 		*(const float_vector *) (const void *) &lanes->block_time[lane];
-	/* all bits set are not a number */
+	/* a float with all bits set is not a number */
 	return (float_vector) ((i32_vector) wait | not_its);
 }
 
-/* Lane by lane the lesser; what is not a number is never less. */
+/* Lane by lane the lesser; what is not a number never is. */
 static inline float_vector
 lesser(float_vector a, float_vector b)
 {
@@ -71,28 +81,32 @@ lesser(float_vector a, float_vector b)
 	return (float_vector) (((i32_vector) a & less) | ((i32_vector) b & ~less));
 }
 
+/* How long until one of the bitmap scans in these lanes reads the block. */
 static float
 soonest_bitmap(const tp_scans *scans, uint32_t at, uint32_t block,
 			   uint32_t tick)
 {
 	const tp_scan_lanes *lanes = &scans->lanes[at];
+	uint8_t		bitmaps = tp_load8(&lanes->bitmaps);
 	float		soonest = __builtin_inff();
 
 	for (uint32_t lane = 0; lane < TP_SCAN_LANES; lane++)
 	{
 		uint32_t	bitmap =
-			get_u32(&scans->scans[at * TP_SCAN_LANES + lane].bitmap);
+			tp_load32(&scans->scans[at * TP_SCAN_LANES + lane].bitmap);
 		uint32_t	position;
+		uint32_t	done;
 
-		if ((lanes->bitmaps >> lane & 1) == 0 ||
+		if ((bitmaps >> lane & 1) == 0 ||
 			bitmap >= scans->header->bitmap_capacity ||
-			is_later(tick, lanes->until[lane]))
+			is_later(tick, tp_load32(&lanes->until[lane])))
 			continue;
 		position = bitmap_position(&scans->bitmaps[bitmap], block,
-								   lanes->backward[lane]);
-		if (position != UINT32_MAX && position >= lanes->done[lane])
-			soonest = sooner((float) (position - lanes->done[lane]) *
-							 lanes->block_time[lane], soonest);
+								   tp_load32(&lanes->backward[lane]));
+		done = tp_load32(&lanes->done[lane]);
+		if (position != UINT32_MAX && position >= done)
+			soonest = sooner((float) (position - done) *
+							 tp_load_float(&lanes->block_time[lane]), soonest);
 	}
 	return soonest;
 }
@@ -110,7 +124,7 @@ double
 tp_scan_next_access_from(const tp_scans *scans, tp_page page, double from,
 						 uint64_t now)
 {
-	/* as a float it must not be more */
+	/* rounded to a float it must not be more */
 	float		enough = (float) (from * (1 - 1e-7));
 	uint32_t	tick = tick_of(now);
 	uint32_t	steps = scans->header->capacity;
@@ -119,26 +133,26 @@ tp_scan_next_access_from(const tp_scans *scans, tp_page page, double from,
 	uint32_t	vacant;
 	uint32_t	i;
 
-	if (scans->header->running == 0)
+	if (tp_load32(&scans->header->running) == 0)
 		return TP_NEVER;
 	i = scan_relation(scans, page.relation, &vacant);
 	if (i == TP_NONE)
 		return TP_NEVER;
 
-	/* lanes that change hands under us could lead in a circle */
-	for (i = get_u32(&scans->relations[i].lanes); i != TP_NONE && steps > 0;
+	/* bounded: lanes that change hands meanwhile could lead in a circle */
+	for (i = tp_load32(&scans->relations[i].lanes); i != TP_NONE && steps > 0;
 		 steps--)
 	{
 		const tp_scan_lanes *lanes = &scans->lanes[i];
 
 		for (uint32_t lane = 0; lane < TP_SCAN_LANES; lane += WIDTH)
 			of_ranges = lesser(waits(lanes, lane, page.block, tick), of_ranges);
-		if (lanes->bitmaps != 0)
+		if (tp_load8(&lanes->bitmaps) != 0)
 			soonest = sooner(soonest_bitmap(scans, i, page.block, tick),
 							 soonest);
 		if (any_below(of_ranges, enough))
 			break;
-		i = get_u32(&lanes->next);
+		i = tp_load32(&lanes->next);
 	}
 	for (uint32_t lane = 0; lane < WIDTH; lane++)
 		soonest = sooner(of_ranges[lane], soonest);

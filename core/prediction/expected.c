@@ -1,28 +1,32 @@
 /*
  * expected.c
- *	  When a page will be read next, scans that have not begun among them.
+ *	  How long until a page is read, by a running scan or by one that has not
+ *	  begun.
  *
- * The running scans say nothing of a page that none of them will read, though
- * it may well be read before another that one of them wants in an hour: by a
- * scan that has not begun.  For that, the registry keeps of each relation how
- * often scans begin, which share of them comes to each of its regions, and
- * how long they are under way until then.  A page in region g is so expected
+ * Running scans say nothing of a page that none of them will read.  Yet a scan
+ * that has not begun may read it before one of them reads another page that it
+ * wants in an hour.  The history (history.c) tells how often scans of a relation
+ * begin, what share of them enters the page's region g, and how long scans take
+ * to get there.  A page is expected in
  *
  *	  lead_time + interval * total / visits(g)
  *
- * from now: a scan has to begin that comes there, and has to get there.  What
- * is known of a running scan that gets there later, after w, makes of this
+ * since a scan that goes there has to begin, and then to get there.  If a
+ * running scan reads the page in w > lead_time, the expectation is
  *
  *	  lead_time + 1 / (1 / (w - lead_time) + visits(g) / (total * interval)),
  *
- * the two as independent arrivals at constant rates; what gets there sooner
- * than lead_time is taken as it is.  A new scan cannot overtake it, or could only
- * if the running ones ended at once: lead_time is what scans take on average until
- * they enter a region.  It is one number for all relations, since it stands in
- * every expectation: with one for each, pages of a relation whose scans are
- * slow went before those of one that is hardly ever scanned
+ * the sooner of the two, taken as independent arrivals at constant rates.  A
+ * running scan that is there within lead_time counts alone: a new one can hardly
+ * overtake it.
+ *
+ * lead_time is one number for all relations, because it stands in every
+ * expectation.  With one for each, pages of a relation with slow scans were
+ * evicted before those of one that is hardly ever scanned
  * (bench/predictive_improvements.py has the numbers).
  */
+#include "tidepool/relaxed.h"
+
 #include "prediction/history.h"
 
 double
@@ -30,7 +34,7 @@ tp_scan_expected_access(const tp_scans *scans, tp_page page, double from,
 						uint64_t now)
 {
 	double		known = tp_scan_next_access_from(scans, page, from, now);
-	double		lead_time = (double) scans->header->lead_time;
+	double		lead_time = (double) tp_load_float(&scans->header->lead_time);
 	double		interval;
 
 	if (known <= lead_time)

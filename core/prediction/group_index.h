@@ -1,13 +1,13 @@
 /*
  * group_index.h
- *	  The block groups of a pool: found by relation and number, made with the
- *	  first page that comes in and gone with the last.
+ *	  The block groups of a pool, by relation and number: made with the first
+ *	  page that joins, gone with the last.
  *
- * A policy that uses it calls block_groups_join and _leave from its join and
- * leave, and has no ghosts: the pool's hash table is the block groups'.
+ * The pool's hash table is theirs, so the policy has no ghosts.  It calls
+ * block_groups_join and _leave from its join and leave.
  *
- * Costs: a look-up is three dependent loads, as a ghost's.
- * Benefits: O(1) everything; no memory that depends on the relations' size.
+ * Costs: a look-up is three dependent loads, as for a ghost.
+ * Benefits: O(1) everything; memory does not depend on the relations' size.
  */
 #ifndef TIDEPOOL_GROUP_INDEX_H
 #define TIDEPOOL_GROUP_INDEX_H
@@ -57,7 +57,7 @@ block_groups_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 
 /* ---- pages come and go ---- */
 
-/* A group of this frame's page alone.  The caller puts it on a list. */
+/* Make the group of this frame's page.  The caller puts it on a list. */
 static inline void
 group_begin(const tp_pool *pool, uint32_t frame)
 {
@@ -72,7 +72,7 @@ group_begin(const tp_pool *pool, uint32_t frame)
 	tp_hash_insert(pool, frame, group_key, group_chain);
 }
 
-/* The page in this frame is one more of the group. */
+/* The page in this frame joins the group. */
 static inline void
 group_add(const tp_pool *pool, uint32_t group, uint32_t frame)
 {
@@ -151,10 +151,7 @@ block_groups_count(const tp_pool *pool)
 	return groups;
 }
 
-/*
- * For a policy's check: is every page on this ring in one block group, and in
- * its own?
- */
+/* For a policy's check: is each page on this ring in its block group, once? */
 static inline int
 block_groups_check(const tp_pool *pool, unsigned ring, tp_report report,
 				   void *arg)

@@ -2,25 +2,25 @@
  * history.c
  *	  How the relations have been scanned so far.
  *
- * Of each relation: how often scans begin, and which share of them comes to
- * each of its regions; of all together, how long scans take until they enter a
- * region.
+ * For each relation: how often scans begin, and which share of them enters each
+ * of its regions.  For all relations together: how long scans take until they
+ * enter a region.
  *
- * Costs: 1.1 KiB for each of a quarter as many relations as scans; two more
- * cache lines an estimate.
+ * history_begin runs under the registry's lock, the others without a lock.  All
+ * fields are relaxed atomics: of two concurrent visits to a region one may be
+ * lost, and a place that changes hands meanwhile gives wrong numbers.
  */
-#include <string.h>
+#include "tidepool/relaxed.h"
 
 #include "prediction/history.h"
-#include "prediction/position.h"
 
-#define PROBES 4				/* places where history may be found */
+#define PROBES 4				/* places that a relation's history may take */
 #define WEIGHT_INTERVAL 0.0625f /* of the newest interval, in the long run */
 #define WEIGHT_LEAD_TIME 0.01f	/* of the newest scan's, likewise */
 
 /*
- * A number that counts half after TP_HISTORY_SCANS scans, after so many of
- * them: exact at whole half-lives, linear between.
+ * A number after so many further scans of the relation, if it counts half after
+ * TP_HISTORY_SCANS: exact at whole half-lives, linear between.
  */
 static float
 faded(float value, uint32_t scans)
@@ -34,48 +34,77 @@ faded(float value, uint32_t scans)
 		(1 - (float) rest / (2 * TP_HISTORY_SCANS));
 }
 
-/* The relation's history; if it has none, *vacant is where they could be. */
+/* Scans of the relation that entered this region, faded up to the present. */
+static float
+visits_now(const tp_scan_history *history, uint32_t region)
+{
+	return faded(tp_load_float(&history->visits[region]),
+				 tp_load32(&history->begun) -
+				 tp_load32(&history->as_of[region]));
+}
+
+static void
+set_visits(tp_scan_history *history, uint32_t region, float visits)
+{
+	tp_store_float(&history->visits[region], visits);
+	tp_store32(&history->as_of[region], tp_load32(&history->begun));
+}
+
+/*
+ * The relation's history, or TP_NONE; then *vacant is a place for it, empty or
+ * that of the relation whose last scan began longest ago.
+ */
 static uint32_t
 find_history(const tp_scans *scans, uint64_t relation, uint32_t *vacant)
 {
 	uint32_t	mask = scans->header->history_mask;
 	uint32_t	home = (uint32_t) (tp_mix64(relation) >> 32);
+	uint64_t	oldest = UINT64_MAX;
 
 	*vacant = home & mask;
 	for (uint32_t probe = 0; probe < PROBES; probe++)
 	{
 		uint32_t	i = (home + probe) & mask;
 		const tp_scan_history *history = &scans->history[i];
+		bool		empty = tp_load32(&history->begun) == 0;
+		uint64_t	last_begin;
 
-		if (history->begun > 0 && history->relation == relation)
+		if (!empty && tp_load64(&history->relation) == relation)
 			return i;
-		if (history->begun == 0 ||
-			(scans->history[*vacant].begun > 0 &&
-			 history->last_begin < scans->history[*vacant].last_begin))
+		last_begin = empty ? 0 : tp_load64(&history->last_begin);
+		if (empty || last_begin < oldest)
+		{
+			oldest = last_begin;
 			*vacant = i;
+		}
 	}
 	return TP_NONE;
 }
 
-/* Regions become twice as large until they reach to the relation's end. */
+static void
+begin_anew(tp_scan_history *history, uint64_t relation)
+{
+	tp_store32(&history->begun, 0);
+	tp_store64(&history->relation, relation);
+	tp_store64(&history->last_begin, 0);
+	tp_store32(&history->shift, 7); /* TP_BLOCK_GROUP */
+	tp_store_float(&history->interval, 0);
+	tp_store_float(&history->total, 0);
+	for (uint32_t region = 0; region < TP_HISTORY_REGIONS; region++)
+		set_visits(history, region, 0);
+}
+
+/* Double the size of the regions until they reach the relation's end. */
 static void
 cover(tp_scan_history *history, uint64_t end)
 {
-	while (end > (uint64_t) TP_HISTORY_REGIONS << history->shift)
+	while (end > (uint64_t) TP_HISTORY_REGIONS << tp_load32(&history->shift))
 	{
 		for (uint32_t i = 0; i < TP_HISTORY_REGIONS; i++)
-		{
-			uint32_t	from = 2 * i;
-			bool		inside = from < TP_HISTORY_REGIONS;
-
-			set_float(&history->visits[i], !inside ? 0 :
-					  (faded(history->visits[from],
-							 history->begun - history->as_of[from]) +
-					   faded(history->visits[from + 1],
-							 history->begun - history->as_of[from + 1])) / 2);
-			history->as_of[i] = history->begun;
-		}
-		set_u32(&history->shift, history->shift + 1);
+			set_visits(history, i, 2 * i >= TP_HISTORY_REGIONS ? 0 :
+					   (visits_now(history, 2 * i) +
+						visits_now(history, 2 * i + 1)) / 2);
+		tp_store32(&history->shift, tp_load32(&history->shift) + 1);
 	}
 }
 
@@ -85,32 +114,29 @@ history_begin(const tp_scans *scans, uint64_t relation, uint64_t end,
 {
 	uint32_t	vacant;
 	uint32_t	i = find_history(scans, relation, &vacant);
-	tp_scan_history *history;
+	tp_scan_history *history = &scans->history[i == TP_NONE ? vacant : i];
+	uint32_t	begun;
+	uint64_t	last_begin;
 
 	if (i == TP_NONE)
-	{
-		i = vacant;
-		history = &scans->history[i];
-		memset(history, 0, sizeof(*history));
-		history->relation = relation;
-		history->shift = 7;		/* TP_BLOCK_GROUP */
-	}
-	history = &scans->history[i];
+		begin_anew(history, relation);
 	cover(history, end);
-	if (history->begun > 0)
+	begun = tp_load32(&history->begun);
+	last_begin = tp_load64(&history->last_begin);
+	if (begun > 0)
 	{
-		float		gap = now > history->last_begin ?
-			(float) (now - history->last_begin) : 0;
-		float		weight = 1 / (float) history->begun;
+		float		gap = now > last_begin ? (float) (now - last_begin) : 0;
+		float		weight = 1 / (float) begun;
+		float		interval = tp_load_float(&history->interval);
 
 		weight = weight > WEIGHT_INTERVAL ? weight : WEIGHT_INTERVAL;
-		set_float(&history->interval,
-				  history->interval + weight * (gap - history->interval));
+		tp_store_float(&history->interval, interval + weight * (gap - interval));
 	}
-	set_float(&history->total, faded(history->total, 1) + 1);
-	history->last_begin = now;
-	set_u32(&history->begun, history->begun + 1);
-	return i;
+	tp_store_float(&history->total,
+				   faded(tp_load_float(&history->total), 1) + 1);
+	tp_store64(&history->last_begin, now);
+	tp_store32(&history->begun, begun + 1);
+	return i == TP_NONE ? vacant : i;
 }
 
 void
@@ -118,22 +144,23 @@ history_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 			 uint64_t now)
 {
 	tp_scan    *scan = &scans->scans[number];
-	tp_scan_history *history = &scans->history[scan->history];
-	uint32_t	region = block >> (history->shift & 31);
-	float		taken = now > scan->begun_at ?
-		(float) (now - scan->begun_at) : 0;
-	float		lead_time = scans->header->lead_time;
+	tp_scan_history *history = &scans->history[tp_load32(&scan->history)];
+	const tp_scan_relation *relation =
+		&scans->relations[tp_load32(&scan->relation)];
+	uint32_t	region = block >> (tp_load32(&history->shift) & 31);
+	uint64_t	begun_at = tp_load64(&scan->begun_at);
+	float		taken = now > begun_at ? (float) (now - begun_at) : 0;
+	float		lead_time = tp_load_float(&scans->header->lead_time);
 
-	if (region == scan->region || region >= TP_HISTORY_REGIONS ||
-		history->relation != scans->relations[scan->relation].relation)
+	/* the history may have become another relation's since the scan began */
+	if (region == tp_load32(&scan->region) || region >= TP_HISTORY_REGIONS ||
+		tp_load64(&history->relation) != tp_load64(&relation->relation))
 		return;
-	scan->region = region;
-	set_float(&history->visits[region],
-			  faded(history->visits[region],
-					history->begun - history->as_of[region]) + 1);
-	set_u32(&history->as_of[region], history->begun);
-	lead_time = lead_time > 0 ? lead_time + WEIGHT_LEAD_TIME * (taken - lead_time) : taken;
-	set_float(&scans->header->lead_time, lead_time);
+	tp_store32(&scan->region, region);
+	set_visits(history, region, visits_now(history, region) + 1);
+	lead_time = lead_time > 0 ?
+		lead_time + WEIGHT_LEAD_TIME * (taken - lead_time) : taken;
+	tp_store_float(&scans->header->lead_time, lead_time);
 }
 
 double
@@ -142,20 +169,22 @@ history_interval(const tp_scans *scans, tp_page page, uint64_t now)
 	uint32_t	vacant;
 	uint32_t	i = find_history(scans, page.relation, &vacant);
 	const tp_scan_history *history = &scans->history[i == TP_NONE ? 0 : i];
-	uint32_t	region = page.block >> (history->shift & 31);
-	double		interval = (double) history->interval;
+	uint32_t	region = page.block >> (tp_load32(&history->shift) & 31);
+	double		interval = (double) tp_load_float(&history->interval);
+	uint64_t	last_begin;
 	double		since;
 	double		visits;
 
-	if (i == TP_NONE || history->begun < 2 || region >= TP_HISTORY_REGIONS)
+	if (i == TP_NONE || tp_load32(&history->begun) < 2 ||
+		region >= TP_HISTORY_REGIONS)
 		return TP_NEVER;
-	visits = (double) faded(history->visits[region],
-							history->begun - history->as_of[region]);
+	visits = (double) visits_now(history, region);
 	if (visits <= 0)
 		return TP_NEVER;
 
-	/* scans that have ceased to come are less and less expected */
-	since = now > history->last_begin ? (double) (now - history->last_begin) : 0;
+	/* scans that have ceased to come are expected less and less */
+	last_begin = tp_load64(&history->last_begin);
+	since = now > last_begin ? (double) (now - last_begin) : 0;
 	interval = interval > since ? interval : since;
-	return interval * (double) history->total / visits;
+	return interval * (double) tp_load_float(&history->total) / visits;
 }

@@ -8,19 +8,19 @@
 #include "tidepool/prediction/scan.h"
 
 /*
- * A scan of a relation that has blocks up to `end` begins.  Returns the index
- * of the relation's history.  The caller holds the registry's lock.
+ * A scan begins of a relation with blocks below `end`.  Returns the index of
+ * the relation's history.  The caller holds the registry's lock.
  */
 uint32_t	history_begin(const tp_scans *scans, uint64_t relation,
 						  uint64_t end, uint64_t now);
 
-/* The scan has come to this block: without a lock, by the scan's owner. */
+/* The scan has come to this block.  By the scan's owner, without a lock. */
 void		history_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 						 uint64_t now);
 
 /*
- * Microseconds from one scan that comes to the page's region to the next, on
- * average; TP_NEVER if none has.  Without a lock.
+ * Mean time in microseconds between scans that enter the page's region;
+ * TP_NEVER if none has.  Without a lock.
  */
 double		history_interval(const tp_scans *scans, tp_page page, uint64_t now);
 

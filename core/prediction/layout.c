@@ -6,7 +6,7 @@
 
 #include "tidepool/prediction/scan.h"
 
-/* What a scan of unknown speed is taken for before any was measured. */
+/* The speed that is assumed until one has been measured. */
 #define FIRST_BLOCK_TIME 20.0f	/* microseconds a block: about 400 MB/s */
 
 static size_t
@@ -35,7 +35,7 @@ history_places(uint32_t capacity)
 	return places;
 }
 
-/* Where the pieces are, in bytes from the beginning. */
+/* Where the pieces begin, in bytes from the header. */
 typedef struct layout
 {
 	size_t		relations;

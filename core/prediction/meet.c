@@ -1,8 +1,11 @@
 /*
  * meet.c
- *	  Where a new scan should begin so as to meet a running one.
+ *	  Where a new scan should begin to share most with a running one.
  */
-#include "prediction/registry.h"
+#include "tidepool/relaxed.h"
+
+#include "prediction/patience.h"
+#include "prediction/relations.h"
 
 /* Blocks that [a, a_end) and [b, b_end) have in common. */
 static uint64_t
@@ -14,30 +17,31 @@ common(uint64_t a, uint64_t a_end, uint64_t b, uint64_t b_end)
 	return from < to ? to - from : 0;
 }
 
-/* A running scan that goes upwards: where it is, and what it has to read. */
+/* What a running forward scan has still to read. */
 typedef struct remainder
 {
-	uint64_t	at;				/* the next block it reads */
-	uint64_t	end;			/* behind the last before it comes round */
-	uint64_t	low;			/* then it reads on from here ... */
-	uint64_t	low_end;		/* ... to here */
+	uint64_t	at;				/* the next block, ... */
+	uint64_t	end;			/* ... up to this one, before it wraps */
+	uint64_t	low;			/* then from here ... */
+	uint64_t	low_end;		/* ... up to here */
 	float		block_time;
 } remainder;
 
+/* False if the lane has no such scan. */
 static bool
 read_lane(const tp_scan_lanes *lanes, uint32_t lane, uint32_t tick,
 		  remainder *rest)
 {
-	uint32_t	length = lanes->length[lane];
-	uint32_t	done = lanes->done[lane];
-	uint64_t	low = lanes->low[lane];
-	uint64_t	size = lanes->size[lane];
+	uint32_t	length = tp_load32(&lanes->length[lane]);
+	uint32_t	done = tp_load32(&lanes->done[lane]);
+	uint64_t	low = tp_load32(&lanes->low[lane]);
+	uint64_t	size = tp_load32(&lanes->size[lane]);
 	uint64_t	turn = size == 0 ? UINT64_MAX : low + size;
 
-	if (done >= length || lanes->backward[lane] != 0 ||
-		is_later(tick, lanes->until[lane]))
+	if (done >= length || tp_load32(&lanes->backward[lane]) != 0 ||
+		is_later(tick, tp_load32(&lanes->until[lane])))
 		return false;
-	rest->at = (uint64_t) lanes->first[lane] + done;
+	rest->at = (uint64_t) tp_load32(&lanes->first[lane]) + done;
 	rest->at -= rest->at >= turn ? size : 0;
 	rest->end = rest->at + (length - done);
 	rest->low = low;
@@ -47,7 +51,7 @@ read_lane(const tp_scan_lanes *lanes, uint32_t lane, uint32_t tick,
 		rest->low_end += rest->end - turn;
 		rest->end = turn;
 	}
-	rest->block_time = lanes->block_time[lane];
+	rest->block_time = tp_load_float(&lanes->block_time[lane]);
 	return true;
 }
 
@@ -57,7 +61,7 @@ tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec, uint64_t now)
 	uint64_t	first = spec->first;
 	uint64_t	end = first + spec->count;
 	float		block_time = spec->speed > 0 ? (float) (1e6 / spec->speed) :
-		scans->header->block_time;
+		tp_load_float(&scans->header->block_time);
 	uint32_t	steps = scans->header->capacity;
 	uint32_t	best = spec->first;
 	float		most = 0;
@@ -66,8 +70,8 @@ tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec, uint64_t now)
 
 	if (i == TP_NONE || spec->backward || spec->bitmap != NULL)
 		return best;
-	for (i = get_u32(&scans->relations[i].lanes); i != TP_NONE && steps > 0;
-		 i = get_u32(&scans->lanes[i].next), steps--)
+	for (i = tp_load32(&scans->relations[i].lanes); i != TP_NONE && steps > 0;
+		 i = tp_load32(&scans->lanes[i].next), steps--)
 		for (uint32_t lane = 0; lane < TP_SCAN_LANES; lane++)
 		{
 			remainder	rest;
@@ -78,7 +82,8 @@ tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec, uint64_t now)
 				continue;
 			value = (float) (common(rest.at, rest.end, first, end) +
 							 common(rest.low, rest.low_end, first, end));
-			value *= rest.block_time < block_time ? rest.block_time / block_time : block_time / rest.block_time;
+			value *= rest.block_time < block_time ?
+				rest.block_time / block_time : block_time / rest.block_time;
 			if (value > most)
 			{
 				most = value;

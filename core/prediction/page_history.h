@@ -1,142 +1,127 @@
 /*
- * pbm_page.h
- *	  What PBM keeps of a page's references.
+ * page_history.h
+ *	  What PBM keeps of the references to a page.
  *
- * A reference through a scan that is registered is foreseen from the scan
- * itself; what a page's history is for are the others, which are called
- * unforeseen here.  Those of trailing index scans are among them.
+ * The scans that are registered say when they will read a page.  Its history is
+ * for the other references: these *count*, references through trailing index
+ * scans included.
  *
- * LOCKING.  pbm_page_reference may run beside anything: it writes the page's
- * fields with relaxed atomics.  Of two at once one may be lost, or a time of
- * one stand beside an interval of the other: one wrong estimate.  One that is
- * overtaken by the frame's next admission may leave the new page some of the
- * old one's history.
+ * LOCKING.  None: all fields are relaxed atomics.  Of two concurrent references
+ * one may be lost, or the time of one may stand with the interval of the other:
+ * one wrong estimate.  A reference overtaken by the frame's next admission may
+ * leave the new page some of the old one's history.
  */
-#ifndef TIDEPOOL_PBM_PAGE_H
-#define TIDEPOOL_PBM_PAGE_H
+#ifndef TIDEPOOL_PAGE_HISTORY_H
+#define TIDEPOOL_PAGE_HISTORY_H
 
-#include "tidepool/pool.h"
+#include "tidepool/frame.h"
 #include "tidepool/prediction/trail.h"
+#include "tidepool/relaxed.h"
 
 /*
  * A new gap's weight in the interval.  From 0.1 to 1 it changed the misses by
  * at most 0.5 % on any mix of scans and point reads tried.
  */
-#define PBM_WEIGHT 0.25f
+#define INTERVAL_WEIGHT 0.25f
 
-typedef struct pbm_page
+typedef struct page_history
 {
-	uint64_t	last;			/* when it was last referenced */
-	uint64_t	trail;			/* the trailing index scan that made the last
-								 * unforeseen reference; 0: none did */
-	float		since;			/* microseconds between the last unforeseen
-								 * reference and `last`; infinite: none was */
-	float		interval;		/* between unforeseen references,
-								 * exponentially weighted; infinite: less than
-								 * two were */
-} pbm_page;
+	uint64_t	last;			/* time of the last reference */
+	uint64_t	trail;			/* the index scan that made the last reference
+								 * that counts; 0: none did */
+	float		since;			/* microseconds from the last reference that
+								 * counts to `last`; infinite: none yet */
+	float		interval;		/* between references that count,
+								 * exponentially weighted; infinite: fewer
+								 * than two yet */
+} page_history;
 
-static inline uint64_t
-pbm_load(const uint64_t *field)
+/* In the frame's extra bytes. */
+static inline page_history *
+page_history_of(const tp_pool *pool, uint32_t frame)
 {
-	return __atomic_load_n(field, __ATOMIC_RELAXED);
-}
-
-static inline void
-pbm_store(uint64_t *field, uint64_t value)
-{
-	__atomic_store_n(field, value, __ATOMIC_RELAXED);
-}
-
-static inline float
-pbm_load_float(const float *field)
-{
-	float		value;
-
-	__atomic_load(field, &value, __ATOMIC_RELAXED);
-	return value;
-}
-
-static inline void
-pbm_store_float(float *field, float value)
-{
-	__atomic_store(field, &value, __ATOMIC_RELAXED);
+	return tp_extra(pool, frame);
 }
 
 /* The page came in. */
 static inline void
-pbm_page_begin(pbm_page *page, const tp_access *access, bool unforeseen)
+page_history_begin(page_history *page, const tp_access *access, bool counts)
 {
-	pbm_store(&page->last, access->now);
-	pbm_store(&page->trail, tp_is_trail(access->scan) ? access->scan : 0);
-	pbm_store_float(&page->since, unforeseen ? 0 : __builtin_inff());
-	pbm_store_float(&page->interval, __builtin_inff());
+	tp_store64(&page->last, access->now);
+	tp_store64(&page->trail, tp_is_trail(access->scan) ? access->scan : 0);
+	tp_store_float(&page->since, counts ? 0 : __builtin_inff());
+	tp_store_float(&page->interval, __builtin_inff());
 }
 
 /* Microseconds since `last`; clocks of several processors may disagree. */
 static inline uint64_t
-pbm_page_idle(const pbm_page *page, uint64_t now)
+page_history_idle(const page_history *page, uint64_t now)
 {
-	uint64_t	last = pbm_load(&page->last);
+	uint64_t	last = tp_load64(&page->last);
 
 	return now > last ? now - last : 0;
 }
 
-/* Microseconds since the last unforeseen reference; infinite: none was. */
+/* Microseconds since the last reference that counts; infinite: none yet. */
 static inline double
-pbm_page_age(const pbm_page *page, uint64_t now)
+page_history_age(const page_history *page, uint64_t now)
 {
-	return (double) pbm_load_float(&page->since) +
-		(double) pbm_page_idle(page, now);
+	return (double) tp_load_float(&page->since) +
+		(double) page_history_idle(page, now);
 }
 
 /*
- * The page was referenced.  Two references at the same time count as one: so
- * the pages that all processes reference all the time are seldom written to,
- * where time is coarse.
+ * The page was referenced.  Two references at the same time count as one, so
+ * where time is coarse, pages that all processes reference all the time are
+ * seldom written to.
  */
 static inline void
-pbm_page_reference(pbm_page *page, const tp_access *access, bool unforeseen)
+page_history_add(page_history *page, const tp_access *access, bool counts)
 {
 	float		gap;
 	float		interval;
 
-	if (pbm_load(&page->last) == access->now)
+	if (tp_load64(&page->last) == access->now)
 		return;
-	gap = (float) pbm_page_age(page, access->now);
-	interval = pbm_load_float(&page->interval);
-	pbm_store(&page->last, access->now);
-	if (!unforeseen)
+	gap = (float) page_history_age(page, access->now);
+	interval = tp_load_float(&page->interval);
+	tp_store64(&page->last, access->now);
+	if (!counts)
 	{
-		pbm_store_float(&page->since, gap);
+		tp_store_float(&page->since, gap);
 		return;
 	}
-	/* of the second reference the gap is all that is known */
+	/* after the second reference the gap is all that is known */
 	if (interval < __builtin_inff())
-		gap = interval + PBM_WEIGHT * (gap - interval);
-	pbm_store_float(&page->interval, gap);
-	pbm_store_float(&page->since, 0);
-	pbm_store(&page->trail, tp_is_trail(access->scan) ? access->scan : 0);
+		gap = interval + INTERVAL_WEIGHT * (gap - interval);
+	tp_store_float(&page->interval, gap);
+	tp_store_float(&page->since, 0);
+	tp_store64(&page->trail, tp_is_trail(access->scan) ? access->scan : 0);
 }
 
 /*
- * Microseconds until the page is referenced, as its frequency tells; infinite
- * if it does not.  Algorithm 2 of the paper.
+ * Algorithm 2: microseconds until the page is referenced, by its frequency.  A
+ * page overdue is expected later and later.  Infinite: it has none.
  */
 static inline double
-pbm_page_frequency(const pbm_page *page, uint64_t now)
+page_history_frequency(const page_history *page, uint64_t now)
 {
-	double		interval = (double) pbm_load_float(&page->interval);
-	double		age = pbm_page_age(page, now);
+	double		interval = (double) tp_load_float(&page->interval);
+	double		age = page_history_age(page, now);
 
 	return age > interval ? age : interval;
 }
 
-/* ... as the index scan that read it last tells. */
+/*
+ * Microseconds until the scan that trails the page's last index scan reads it.
+ * 0 if that is overdue by less than the delay, TP_NEVER if by more: then it has
+ * not come.
+ */
 static inline double
-pbm_page_trailing(const pbm_page *page, const tp_trails *trails, uint64_t now)
+page_history_trailing(const page_history *page, const tp_trails *trails,
+					  uint64_t now)
 {
-	uint64_t	trail = pbm_load(&page->trail);
+	uint64_t	trail = tp_load64(&page->trail);
 	double		delay;
 	double		wait;
 
@@ -145,10 +130,10 @@ pbm_page_trailing(const pbm_page *page, const tp_trails *trails, uint64_t now)
 	delay = tp_trail_delay(trails, trail);
 	if (delay == TP_NEVER)
 		return TP_NEVER;
-	wait = delay - pbm_page_age(page, now);
+	wait = delay - page_history_age(page, now);
 	if (wait < 0)
 		return wait > -delay ? 0 : TP_NEVER;
 	return wait;
 }
 
-#endif							/* TIDEPOOL_PBM_PAGE_H */
+#endif							/* TIDEPOOL_PAGE_HISTORY_H */

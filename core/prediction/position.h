@@ -1,52 +1,17 @@
 /*
  * position.h
- *	  Where a block stands in the order of a range scan, and what time it is.
+ *	  Where a block stands in the order of a range scan.
  */
 #ifndef TIDEPOOL_POSITION_H
 #define TIDEPOOL_POSITION_H
 
 #include "tidepool/prediction/scan.h"
 
-/* Owner and readers of a lane are not synchronised: see LOCKING in scan.h. */
-static inline void
-set_u32(uint32_t *field, uint32_t value)
-{
-	__atomic_store_n(field, value, __ATOMIC_RELAXED);
-}
-
-static inline void
-set_float(float *field, float value)
-{
-	__atomic_store(field, &value, __ATOMIC_RELAXED);
-}
-
-/* A field that others may be writing: loaded once, whole. */
-static inline uint32_t
-get_u32(const uint32_t *field)
-{
-	return __atomic_load_n(field, __ATOMIC_RELAXED);
-}
-
 /*
- * Ticks of about 65 milliseconds, counted modulo 2^32: four years may pass
- * before what has been gone for so long seems to be there again.
- */
-static inline uint32_t
-tick_of(uint64_t now)
-{
-	return (uint32_t) (now >> 16);
-}
-
-static inline bool
-is_later(uint32_t tick, uint32_t than)
-{
-	return (int32_t) (tick - than) > 0;
-}
-
-/*
- * The block's place in the order of a range scan; length or more: not in it.
- * Blocks outside of where it goes round are not, among them those that the
- * relation gained since the scan began.
+ * The block's place in the order of the scan, from 0.  UINT32_MAX for blocks
+ * outside the size blocks from low on, among them those that the relation has
+ * gained since the scan began; the scan's length or more for other blocks that
+ * it does not read.  backward: as in tp_scan_lanes.
  */
 static inline uint32_t
 range_position(uint32_t block, uint32_t first, uint32_t low, uint32_t size,

@@ -1,31 +1,39 @@
 /*
  * registry.c
  *	  Scans begin and end.  See scan.h.
+ *
+ * All of this runs under the registry's lock.  Fields that advance.c writes, or
+ * that it, estimate.c and meet.c read, are stored with relaxed atomics; what
+ * the lock alone guards is read and written plainly.
  */
+#include "tidepool/relaxed.h"
+
 #include "prediction/bitmap.h"
 #include "prediction/history.h"
+#include "prediction/patience.h"
 #include "prediction/registry.h"
+#include "prediction/relations.h"
 
-/* Take the scan from its lane, and what falls vacant by that. */
+/* Take the scan from its lane; free its bitmap, and the lanes if they are empty. */
 static void
 remove_scan(const tp_scans *scans, uint32_t number)
 {
 	tp_scans_header *header = scans->header;
 	tp_scan    *scan = &scans->scans[number];
-	tp_scan_lanes *lanes = &scans->lanes[number / TP_SCAN_LANES];
+	tp_scan_lanes *lanes = lanes_of(scans, number);
 	tp_scan_relation *relation = &scans->relations[scan->relation];
-	uint8_t		bit = (uint8_t) (1u << number % TP_SCAN_LANES);
+	uint8_t		others = (uint8_t) ~(1u << number % TP_SCAN_LANES);
 
-	set_u32(&lanes->length[number % TP_SCAN_LANES], 0);
-	lanes->used &= (uint8_t) ~bit;
-	lanes->bitmaps &= (uint8_t) ~bit;
-	scan->generation++;
-	header->running--;
+	tp_store32(&lanes->length[number % TP_SCAN_LANES], 0);
+	tp_store8(&lanes->used, lanes->used & others);
+	tp_store8(&lanes->bitmaps, lanes->bitmaps & others);
+	tp_store32(&scan->generation, scan->generation + 1);
+	tp_store32(&header->running, header->running - 1);
 	if (scan->bitmap != TP_NONE)
 	{
-		scans->bitmaps[scan->bitmap].shift = header->free_bitmap;
+		tp_store32(&scans->bitmaps[scan->bitmap].shift, header->free_bitmap);
 		header->free_bitmap = scan->bitmap;
-		set_u32(&scan->bitmap, TP_NONE);
+		tp_store32(&scan->bitmap, TP_NONE);
 	}
 	relation->scans--;
 	if (lanes->used == 0)
@@ -34,27 +42,24 @@ remove_scan(const tp_scans *scans, uint32_t number)
 
 		while (*link != number / TP_SCAN_LANES)
 			link = &scans->lanes[*link].next;
-		set_u32(link, lanes->next);
-		set_u32(&lanes->next, header->free_lanes);
+		tp_store32(link, lanes->next);
+		tp_store32(&lanes->next, header->free_lanes);
 		header->free_lanes = number / TP_SCAN_LANES;
 	}
 }
 
-/* Make room: end the scans that have not been heard of for long. */
+/* Make room: end the scans that count as gone. */
 static void
 reclaim(const tp_scans *scans, uint64_t now)
 {
 	for (uint32_t i = 0; i < scans->header->capacity * TP_SCAN_LANES; i++)
-	{
-		const tp_scan_lanes *lanes = &scans->lanes[i / TP_SCAN_LANES];
-
-		if ((lanes->used >> i % TP_SCAN_LANES & 1) != 0 &&
-			is_later(tick_of(now), lanes->until[i % TP_SCAN_LANES]))
+		if (is_running(scans, i) &&
+			is_later(tick_of(now),
+					 tp_load32(&lanes_of(scans, i)->until[i % TP_SCAN_LANES])))
 		{
 			remove_scan(scans, i);
 			scans->header->counts.reclaimed++;
 		}
-	}
 }
 
 /*
@@ -81,21 +86,22 @@ find_lane(const tp_scans *scans, uint64_t relation)
 		if (place == TP_NONE)
 		{
 			place = vacant;
-			scans->relations[place].relation = relation;
+			tp_store64(&scans->relations[place].relation, relation);
 		}
-		set_u32(&scans->lanes[i].next, scans->relations[place].lanes);
-		set_u32(&scans->relations[place].lanes, i);
+		tp_store32(&scans->lanes[i].next, scans->relations[place].lanes);
+		tp_store32(&scans->relations[place].lanes, i);
 	}
 	number = i * TP_SCAN_LANES;
 	while ((scans->lanes[i].used >> number % TP_SCAN_LANES & 1) != 0)
 		number++;
-	scans->lanes[i].used |= (uint8_t) (1u << number % TP_SCAN_LANES);
-	scans->scans[number].relation = place;
+	tp_store8(&scans->lanes[i].used, scans->lanes[i].used |
+			  (uint8_t) (1u << number % TP_SCAN_LANES));
+	tp_store32(&scans->scans[number].relation, place);
 	scans->relations[place].scans++;
 	return number;
 }
 
-/* Can a range scan read these blocks in this order? */
+/* Are there such blocks, and is each of them read once? */
 static bool
 range_is_sound(const tp_scan_spec *spec)
 {
@@ -109,7 +115,7 @@ range_is_sound(const tp_scan_spec *spec)
 	return spec->count - 1 < UINT32_MAX - spec->first;
 }
 
-/* A block that the relation ends with, or a later one. */
+/* A block number that the relation does not exceed, as far as the spec shows. */
 static uint64_t
 end_of(const tp_scan_spec *spec)
 {
@@ -121,8 +127,9 @@ end_of(const tp_scan_spec *spec)
 }
 
 /*
- * Estimates cannot tell a wrap from a distance in relations this large (16 TiB
- * of 8 KiB pages): up to where it wraps, then.
+ * In relations of more than 2^31 blocks (16 TiB of 8 KiB pages) estimates take
+ * a distance for a wrap (estimate.c).  Such a scan is registered up to where it
+ * wraps.
  */
 static void
 avoid_far_wrap(tp_scan_spec *spec)
@@ -137,18 +144,67 @@ avoid_far_wrap(tp_scan_spec *spec)
 		spec->count = straight;
 }
 
+/* Enter what the scan reads.  Its length in blocks; 0: it reads nothing. */
+static uint32_t
+enter_blocks(const tp_scans *scans, uint32_t number, tp_scan_spec *spec)
+{
+	tp_scans_header *header = scans->header;
+	tp_scan    *scan = &scans->scans[number];
+
+	if (spec->bitmap != NULL && header->free_bitmap != TP_NONE)
+	{
+		tp_bitmap  *bitmap = &scans->bitmaps[header->free_bitmap];
+
+		tp_store32(&scan->bitmap, header->free_bitmap);
+		header->free_bitmap = bitmap->shift;
+		bitmap_enter(bitmap, spec->bitmap);
+		return bitmap_blocks(bitmap->groups, bitmap->shift);
+	}
+	tp_store32(&scan->bitmap, TP_NONE);
+	if (spec->bitmap != NULL)
+	{
+		bitmap_range(spec->bitmap, spec);
+		header->counts.bitmaps_short++;
+	}
+	if (!range_is_sound(spec))
+		return 0;
+	avoid_far_wrap(spec);
+	return spec->count;
+}
+
+/* Enter what estimates read, last of all that by which they see the scan. */
+static void
+enter_lane(const tp_scans *scans, uint32_t number, const tp_scan_spec *spec,
+		   uint64_t now)
+{
+	const tp_scan *scan = &scans->scans[number];
+	tp_scan_lanes *lanes = lanes_of(scans, number);
+	uint32_t	lane = number % TP_SCAN_LANES;
+	float		block_time = spec->speed > 0 ? (float) (1e6 / spec->speed) :
+		tp_load_float(&scans->header->block_time);
+
+	tp_store32(&lanes->done[lane], 0);
+	tp_store32(&lanes->first[lane], spec->first);
+	tp_store32(&lanes->low[lane], spec->low);
+	tp_store32(&lanes->size[lane], spec->size);
+	tp_store32(&lanes->backward[lane], spec->backward ? UINT32_MAX : 0);
+	tp_store_float(&lanes->block_time[lane], block_time);
+	tp_store32(&lanes->until[lane], patience_until(now, block_time));
+	if (scan->bitmap != TP_NONE)
+		tp_store8(&lanes->bitmaps, lanes->bitmaps | (uint8_t) (1u << lane));
+	else
+		__atomic_store_n(&lanes->length[lane], scan->length, __ATOMIC_RELEASE);
+}
+
 uint64_t
 tp_scan_begin(const tp_scans *scans, const tp_scan_spec *wanted, uint64_t now)
 {
 	tp_scans_header *header = scans->header;
 	tp_scan_spec spec = *wanted;
-	uint32_t	number;
-	uint32_t	lane;
+	uint32_t	number = find_lane(scans, spec.relation);
+	uint32_t	length;
 	tp_scan    *scan;
-	tp_scan_lanes *lanes;
-	tp_bitmap  *bitmap = NULL;
 
-	number = find_lane(scans, spec.relation);
 	if (number == TP_NONE)
 	{
 		reclaim(scans, now);
@@ -159,57 +215,23 @@ tp_scan_begin(const tp_scans *scans, const tp_scan_spec *wanted, uint64_t now)
 		header->counts.refused++;
 		return 0;
 	}
-	header->running++;
+	tp_store32(&header->running, header->running + 1);
 	scan = &scans->scans[number];
-	lanes = &scans->lanes[number / TP_SCAN_LANES];
-	lane = number % TP_SCAN_LANES;
 	scan->owner = spec.owner;
-	scan->bitmap = TP_NONE;
-
-	if (spec.bitmap != NULL && header->free_bitmap != TP_NONE)
-	{
-		bitmap = &scans->bitmaps[header->free_bitmap];
-		set_u32(&scan->bitmap, header->free_bitmap);
-		header->free_bitmap = bitmap->shift;
-		*bitmap = *spec.bitmap;
-		bitmap_rank(bitmap);
-		scan->length = bitmap_blocks(bitmap->groups, bitmap->shift);
-	}
-	else
-	{
-		if (spec.bitmap != NULL)
-		{
-			bitmap_range(spec.bitmap, &spec);
-			header->counts.bitmaps_short++;
-		}
-		if (!range_is_sound(&spec))
-			spec.count = 0;
-		else
-			avoid_far_wrap(&spec);
-		scan->length = spec.count;
-	}
-	if (scan->length == 0)
+	length = enter_blocks(scans, number, &spec);
+	if (length == 0)
 	{
 		remove_scan(scans, number);
 		return 0;
 	}
-	scan->history = history_begin(scans, spec.relation, end_of(&spec), now);
-	scan->region = TP_NONE;
-	scan->begun_at = now;
-	scan->measured_at = now;
-	scan->measured_done = 0;
-	set_u32(&lanes->done[lane], 0);
-	set_u32(&lanes->first[lane], spec.first);
-	set_u32(&lanes->low[lane], spec.low);
-	set_u32(&lanes->size[lane], spec.size);
-	set_u32(&lanes->backward[lane], spec.backward ? UINT32_MAX : 0);
-	set_float(&lanes->block_time[lane],
-			  spec.speed > 0 ? (float) (1e6 / spec.speed) : header->block_time);
-	set_u32(&lanes->until[lane], patience_until(now, lanes->block_time[lane]));
-	if (bitmap != NULL)
-		lanes->bitmaps |= (uint8_t) (1u << lane);
-	else
-		__atomic_store_n(&lanes->length[lane], scan->length, __ATOMIC_RELEASE);
+	tp_store32(&scan->length, length);
+	tp_store32(&scan->history,
+			   history_begin(scans, spec.relation, end_of(&spec), now));
+	tp_store32(&scan->region, TP_NONE);
+	tp_store64(&scan->begun_at, now);
+	tp_store64(&scan->measured_at, now);
+	tp_store32(&scan->measured_done, 0);
+	enter_lane(scans, number, &spec, now);
 	header->counts.begun++;
 	return handle_of(scans, number);
 }
@@ -231,8 +253,7 @@ tp_scan_end_owner(const tp_scans *scans, uint32_t owner)
 	uint32_t	found = 0;
 
 	for (uint32_t i = 0; i < scans->header->capacity * TP_SCAN_LANES; i++)
-		if (scans->scans[i].owner == owner &&
-			(scans->lanes[i / TP_SCAN_LANES].used >> i % TP_SCAN_LANES & 1) != 0)
+		if (scans->scans[i].owner == owner && is_running(scans, i))
 		{
 			remove_scan(scans, i);
 			found++;

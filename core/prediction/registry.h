@@ -1,32 +1,29 @@
 /*
  * registry.h
- *	  What the files of this folder share of the registry.
+ *	  Handles of scans: generation << 32 | number + 1.
+ *
+ * A scan is known by its number: its lane is number % TP_SCAN_LANES of the
+ * tp_scan_lanes number / TP_SCAN_LANES.
  */
 #ifndef TIDEPOOL_REGISTRY_H
 #define TIDEPOOL_REGISTRY_H
 
-#include "prediction/position.h"
+#include "tidepool/prediction/scan.h"
+#include "tidepool/relaxed.h"
 
-/* Blocks after which a scan's speed is measured. */
-#define STRIDE (TP_BLOCK_GROUP / 4)
+static inline tp_scan_lanes *
+lanes_of(const tp_scans *scans, uint32_t scan)
+{
+	return &scans->lanes[scan / TP_SCAN_LANES];
+}
 
-/* A scan has at least this many times the time of a stride to make one. */
-#define PATIENT_STRIDES 16
-
-/*
- * The relation's place, or TP_NONE; *vacant: an empty one that it could have,
- * or TP_NONE.
- */
-uint32_t	scan_relation(const tp_scans *scans, uint64_t relation,
-						  uint32_t *vacant);
-
-/*
- * When a scan that takes so many microseconds for a block, and was just heard
- * of, counts as gone: a tick.
- */
-uint32_t	patience_until(uint64_t now, float block_time);
-
-/* ---- handles: generation << 32 | scan + 1 ---- */
+/* Is there a scan in this lane? */
+static inline bool
+is_running(const tp_scans *scans, uint32_t scan)
+{
+	return (tp_load8(&lanes_of(scans, scan)->used) >> scan % TP_SCAN_LANES &
+			1) != 0;
+}
 
 static inline uint64_t
 handle_of(const tp_scans *scans, uint32_t scan)
@@ -34,15 +31,15 @@ handle_of(const tp_scans *scans, uint32_t scan)
 	return (uint64_t) scans->scans[scan].generation << 32 | (scan + 1);
 }
 
-/* The scan's number, or TP_NONE if it is no more. */
+/* The scan's number, or TP_NONE if it is no more.  Needs no lock. */
 static inline uint32_t
 find_scan(const tp_scans *scans, uint64_t handle)
 {
 	uint32_t	scan = (uint32_t) handle - 1;
 
 	if (scan >= scans->header->capacity * TP_SCAN_LANES ||
-		scans->scans[scan].generation != handle >> 32 ||
-		(scans->lanes[scan / TP_SCAN_LANES].used >> scan % TP_SCAN_LANES & 1) == 0)
+		tp_load32(&scans->scans[scan].generation) != handle >> 32 ||
+		!is_running(scans, scan))
 		return TP_NONE;
 	return scan;
 }

@@ -2,7 +2,9 @@
  * relations.c
  *	  The relations that are being scanned, by hash.
  */
-#include "prediction/registry.h"
+#include "tidepool/relaxed.h"
+
+#include "prediction/relations.h"
 
 uint32_t
 scan_relation(const tp_scans *scans, uint64_t relation, uint32_t *vacant)
@@ -16,9 +18,9 @@ scan_relation(const tp_scans *scans, uint64_t relation, uint32_t *vacant)
 		uint32_t	i = (home + probe) & mask;
 		const tp_scan_relation *place = &scans->relations[i];
 
-		if (get_u32(&place->lanes) == TP_NONE)
+		if (tp_load32(&place->lanes) == TP_NONE)
 			*vacant = *vacant == TP_NONE ? i : *vacant;
-		else if (place->relation == relation)
+		else if (tp_load64(&place->relation) == relation)
 			return i;
 	}
 	return TP_NONE;

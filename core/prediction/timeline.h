@@ -1,28 +1,28 @@
 /*
  * timeline.h
- *	  Block groups in order of their next access, roughly: an approximate
- *	  priority queue.
+ *	  An approximate priority queue of block groups, by their next access.
+ *
+ * Source: M. Switakowski, P. Boncz, M. Zukowski: From cooperative scans to
+ * predictive buffer management. PVLDB 5(12), 2012.
  *
  * Time from now on is divided into buckets, the first ones a slice wide, and
  * each group of per_group buckets twice as wide as the one before.  A block
  * group is in the bucket of its next access, in the last if that lies beyond.
- * Beside them are those that no scan requests and those whose time has come.
+ * Two more lists have the block groups that no scan requests and those overdue.
  *
  *	  position -> | 0 | 1 | 2 |   3   |   4   |   5   |       6       |  ...
  *	              '---group 0---------group 1-----------group 2-----------
  *
- * As time passes the buckets move to the left: those of group g by one place
- * whenever position is a multiple of their width, 2^g slices.  A group's first
- * bucket then becomes the last of the group before it, whose own place there
- * has just fallen vacant; what is in bucket 0 becomes overdue.  So all that a
- * slice costs is a rotation of numbers.  A bucket that is moved to a narrower
- * place keeps its end and not its beginning, so a block group may be taken to
- * be wanted later than estimated: by as much, at most, as the bucket was wide
- * in which it was placed.
+ * As time passes the buckets move left: those of group g by one place whenever
+ * position is a multiple of their width, 2^g slices.  The first bucket of a
+ * group then becomes the last of the group before it, where a place has just
+ * become vacant; what is in bucket 0 becomes overdue.  So a slice costs only a
+ * rotation of numbers.  A bucket that moves to a narrower place keeps its end,
+ * not its beginning.  A block group may therefore be taken to be wanted later
+ * than estimated, by no more than the width of the bucket it was placed in.
  *
- * Stages count the lists in the order in which they are evicted from: 0 the
- * block groups not requested, then the buckets, the last first, then those
- * overdue.
+ * Stages number the lists in the order of eviction: 0 the block groups not
+ * requested, then the buckets, last to first, then the block groups overdue.
  */
 #ifndef TIDEPOOL_TIMELINE_H
 #define TIDEPOOL_TIMELINE_H
@@ -47,7 +47,7 @@ enum
 
 typedef struct timeline
 {
-	list_links	lists[2 + MAX_BUCKETS]; /* see block_group.h: must be first */
+	list_links	lists[2 + MAX_BUCKETS]; /* must be first: block_group.h */
 	uint64_t	slice;			/* microseconds */
 	uint64_t	position;		/* slice at which bucket 0 begins */
 	uint32_t	per_group;		/* buckets in a group of them */
@@ -85,7 +85,7 @@ timeline_init(const tp_pool *pool, uint64_t slice, uint32_t per_group,
 	}
 }
 
-/* The first slice of a group of buckets, counted from position. */
+/* Where a group of buckets begins, in slices from position. */
 static inline uint64_t
 timeline_begin(const timeline *t, uint32_t group)
 {
@@ -102,7 +102,7 @@ timeline_bucket_of(const timeline *t, uint64_t slice)
 
 	for (uint32_t g = 0; g < t->groups; g++)
 	{
-		/* no distance beyond the group before is short of this one's begin */
+		/* the groups before have been tried, so this does not wrap */
 		uint64_t	bucket = (distance - timeline_begin(t, g)) >> g;
 
 		if (bucket < t->per_group)
@@ -118,7 +118,7 @@ timeline_bucket(const timeline *t, uint64_t time)
 	return timeline_bucket_of(t, time / t->slice);
 }
 
-/* Is that a slice ago or more? */
+/* Is that time a slice ago or more? */
 static inline bool
 timeline_is_past(const tp_pool *pool, uint64_t time, uint64_t now)
 {
@@ -136,7 +136,7 @@ timeline_list(const timeline *t, uint32_t stage)
 	return stage > buckets ? OVERDUE : FIRST_BUCKET + t->order[buckets - stage];
 }
 
-/* The stage that a block group belongs to by its estimate. */
+/* The stage that a block group's estimate belongs to. */
 static inline uint32_t
 timeline_stage(const tp_pool *pool, uint32_t group)
 {
@@ -147,7 +147,7 @@ timeline_stage(const tp_pool *pool, uint32_t group)
 		timeline_buckets(t) - timeline_bucket(t, time);
 }
 
-/* Put a block group that is on no list where its estimate says. */
+/* Put a block group that is on no list on the list of its estimate. */
 static inline void
 timeline_enter(const tp_pool *pool, uint32_t group)
 {
@@ -162,7 +162,7 @@ timeline_place(const tp_pool *pool, uint32_t group)
 	timeline_enter(pool, group);
 }
 
-/* The first stage from this one on with block groups, else how many there are. */
+/* The first stage from this one on with block groups; if none, timeline_stages. */
 static inline uint32_t
 timeline_occupied(const tp_pool *pool, uint32_t stage)
 {
@@ -191,8 +191,8 @@ timeline_step(const tp_pool *pool)
 }
 
 /*
- * Many slices pass: as that many steps, at the price of a few.  A bucket that
- * ends by then becomes overdue, and its place is vacant; each of the others
+ * Many slices pass: the outcome of that many steps, at the price of a few.  A
+ * bucket that ends by then becomes overdue and its place vacant; each other one
  * goes where its last slice belongs.
  */
 static inline void
@@ -248,7 +248,7 @@ timeline_shift(const tp_pool *pool, uint64_t now)
 
 /* ---- corrections ---- */
 
-/* Estimate anew those whose time has come. */
+/* Estimate the oldest of the overdue anew. */
 static inline void
 timeline_correct_overdue(const tp_pool *pool, uint32_t most, uint64_t now)
 {
@@ -261,7 +261,10 @@ timeline_correct_overdue(const tp_pool *pool, uint32_t most, uint64_t now)
 	}
 }
 
-/* Estimate anew those that would go next, until one is where it belongs. */
+/*
+ * Estimate the block groups that would go next anew, until one is where it
+ * belongs.
+ */
 static inline void
 timeline_correct_next(const tp_pool *pool, uint32_t most, uint64_t now)
 {

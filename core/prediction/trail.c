@@ -1,23 +1,14 @@
 /*
  * trail.c
  *	  Trailing index scans.  See trail.h.
+ *
+ * What tp_trail_tuple and tp_trail_delay read or write without the lock is a
+ * relaxed atomic everywhere; the rest is guarded by the lock.
  */
 #include <string.h>
 
 #include "tidepool/prediction/trail.h"
-
-/* Fields that several write, or some while others read. */
-static uint64_t
-get(const uint64_t *field)
-{
-	return __atomic_load_n(field, __ATOMIC_RELAXED);
-}
-
-static void
-set(uint64_t *field, uint64_t value)
-{
-	__atomic_store_n(field, value, __ATOMIC_RELAXED);
-}
+#include "tidepool/relaxed.h"
 
 /* ---- memory ---- */
 
@@ -81,15 +72,14 @@ handle_of(const tp_trails *trails, uint32_t number)
 		TP_TRAIL_HANDLE | number;
 }
 
-/* The scan, running or ended; NULL if its place was used again. */
+/* The scan, running or ended; NULL if its place has been reused. */
 static tp_trail *
 find(const tp_trails *trails, uint64_t handle)
 {
 	uint32_t	number = (uint32_t) (handle & ~TP_TRAIL_HANDLE);
 
 	if (!tp_is_trail(handle) || number >= trails->header->capacity ||
-		__atomic_load_n(&trails->scans[number].generation,
-						__ATOMIC_RELAXED) != handle >> 32)
+		tp_load32(&trails->scans[number].generation) != handle >> 32)
 		return NULL;
 	return &trails->scans[number];
 }
@@ -99,21 +89,21 @@ find_running(const tp_trails *trails, uint64_t handle)
 {
 	tp_trail   *scan = find(trails, handle);
 
-	if (scan == NULL || __atomic_load_n(&scan->running, __ATOMIC_RELAXED) == 0)
+	if (scan == NULL || tp_load32(&scan->running) == 0)
 		return NULL;
 	return scan;
 }
 
 /* ---- beginning and ending ---- */
 
-/* The last to be reused of all that have ended. */
+/* Its place is reused after those of all scans that ended before it. */
 static void
 end_scan(const tp_trails *trails, uint32_t number)
 {
 	tp_trails_header *header = trails->header;
 	tp_trail   *scan = &trails->scans[number];
 
-	__atomic_store_n(&scan->running, 0, __ATOMIC_RELAXED);
+	tp_store32(&scan->running, 0);
 	scan->next = TP_NONE;
 	if (header->free_last == TP_NONE)
 		header->free_first = number;
@@ -123,17 +113,20 @@ end_scan(const tp_trails *trails, uint32_t number)
 	header->running--;
 }
 
-/* Make room: end the scans that have not been heard of for long. */
+/* Make room, when all places are taken: end the scans silent for long. */
 static void
 reclaim(const tp_trails *trails, uint64_t now)
 {
 	for (uint32_t i = 0; i < trails->header->capacity; i++)
-		if (now > trails->scans[i].heard &&
-			now - trails->scans[i].heard > TP_TRAIL_PATIENCE)
+	{
+		uint64_t	heard = tp_load64(&trails->scans[i].heard);
+
+		if (now > heard && now - heard > TP_TRAIL_PATIENCE)
 		{
 			end_scan(trails, i);
 			trails->header->counts.reclaimed++;
 		}
+	}
 }
 
 uint64_t
@@ -144,7 +137,6 @@ tp_trail_begin(const tp_trails *trails, uint64_t index, uint32_t owner,
 	uint32_t	number;
 	tp_trail   *scan;
 
-	/* all are running */
 	if (header->free_first == TP_NONE)
 		reclaim(trails, now);
 	number = header->free_first;
@@ -159,12 +151,12 @@ tp_trail_begin(const tp_trails *trails, uint64_t index, uint32_t owner,
 		header->free_last = TP_NONE;
 	header->running++;
 	header->counts.begun++;
-	__atomic_store_n(&scan->generation, scan->generation + 1, __ATOMIC_RELAXED);
-	set(&scan->follower, 0);
-	set(&scan->index, index);
-	set(&scan->heard, now);
+	tp_store32(&scan->generation, scan->generation + 1);
+	tp_store64(&scan->follower, 0);
+	tp_store64(&scan->index, index);
+	tp_store64(&scan->heard, now);
 	scan->owner = owner;
-	__atomic_store_n(&scan->running, 1, __ATOMIC_RELAXED);
+	tp_store32(&scan->running, 1);
 	return handle_of(trails, number);
 }
 
@@ -196,7 +188,7 @@ tp_trail_end_owner(const tp_trails *trails, uint32_t owner)
 
 /* ---- marks ---- */
 
-/* This scan has found a mark that was left by another at that time. */
+/* This scan has found a mark that another left at that time. */
 static void
 follow(const tp_trails *trails, tp_trail *scan, uint64_t handle,
 	   uint64_t leader_handle, uint64_t time, uint64_t now)
@@ -204,12 +196,12 @@ follow(const tp_trails *trails, tp_trail *scan, uint64_t handle,
 	tp_trail   *leader = find_running(trails, leader_handle);
 
 	if (leader == NULL || leader == scan ||
-		get(&leader->index) != get(&scan->index) || time > now)
+		tp_load64(&leader->index) != tp_load64(&scan->index) || time > now)
 		return;
-	set(&leader->delay, now - time);
-	set(&leader->follower, handle);
-	if (get(&scan->follower) == leader_handle)
-		set(&scan->follower, 0);	/* overtaken */
+	tp_store64(&leader->delay, now - time);
+	tp_store64(&leader->follower, handle);
+	if (tp_load64(&scan->follower) == leader_handle)
+		tp_store64(&scan->follower, 0); /* overtaken */
 }
 
 void
@@ -222,16 +214,17 @@ tp_trail_tuple(const tp_trails *trails, uint64_t handle, uint64_t tuple,
 
 	if (scan == NULL)
 		return;
-	key = tp_mix64(tuple + tp_mix64(scan->index));
+	key = tp_mix64(tuple + tp_mix64(tp_load64(&scan->index)));
 	if (key % TP_TRAIL_EVERY != 0)
 		return;
 	mark = &trails->marks[(key / TP_TRAIL_EVERY) & trails->header->mark_mask];
-	if (get(&mark->key) == key)
-		follow(trails, scan, handle, get(&mark->scan), get(&mark->time), now);
-	set(&mark->key, key);
-	set(&mark->time, now);
-	set(&mark->scan, handle);
-	set(&scan->heard, now);
+	if (tp_load64(&mark->key) == key)
+		follow(trails, scan, handle, tp_load64(&mark->scan),
+			   tp_load64(&mark->time), now);
+	tp_store64(&mark->key, key);
+	tp_store64(&mark->time, now);
+	tp_store64(&mark->scan, handle);
+	tp_store64(&scan->heard, now);
 }
 
 double
@@ -239,9 +232,9 @@ tp_trail_delay(const tp_trails *trails, uint64_t handle)
 {
 	const tp_trail *scan = find(trails, handle);
 
-	if (scan == NULL || find_running(trails, get(&scan->follower)) == NULL)
+	if (scan == NULL || find_running(trails, tp_load64(&scan->follower)) == NULL)
 		return TP_NEVER;
-	return (double) get(&scan->delay);
+	return (double) tp_load64(&scan->delay);
 }
 
 /* ---- verification ---- */

@@ -128,6 +128,60 @@ six_runs_are_told_apart(void **unused)
 	free(extents);
 }
 
+/* ---- streams ---- */
+
+static bool
+access_page(tp_streams *streams, uint64_t relation, uint32_t block)
+{
+	return tp_streams_access(streams, tp_page_make(relation, block));
+}
+
+static void
+streams_reach_ahead(void **unused)
+{
+	tp_streams	streams = {0};
+
+	(void) unused;
+	assert_false(access_page(&streams, 1, 100));
+	assert_false(access_page(&streams, 1, 100));	/* a repetition */
+	assert_true(access_page(&streams, 1, 100 + TP_STREAM_REACH));
+	assert_false(access_page(&streams, 1, 101 + 2 * TP_STREAM_REACH));
+	assert_false(access_page(&streams, 1, 99));
+	assert_false(access_page(&streams, 2, 101));
+}
+
+/* Of streams at 100 and 110, 115 continues the second: the first is still there. */
+static void
+an_access_continues_the_nearest_stream(void **unused)
+{
+	tp_streams	streams = {0};
+
+	(void) unused;
+	assert_false(access_page(&streams, 1, 110));
+	assert_false(access_page(&streams, 1, 100));
+	assert_true(access_page(&streams, 1, 115));
+	assert_true(access_page(&streams, 1, 101));
+	assert_false(access_page(&streams, 1, 115));
+}
+
+/* One more than there are: the second has not been accessed for longest. */
+static void
+the_stream_unused_for_longest_gives_way(void **unused)
+{
+	tp_streams	streams = {0};
+
+	(void) unused;
+	for (uint32_t i = 0; i < TP_STREAMS; i++)
+		assert_false(access_page(&streams, i, 100));
+	assert_true(access_page(&streams, 0, 101));
+	assert_false(access_page(&streams, TP_STREAMS, 100));
+	assert_true(access_page(&streams, 0, 102));
+	assert_true(access_page(&streams, 2, 101));
+	assert_false(access_page(&streams, 1, 101));
+}
+
+/* ---- temperatures ---- */
+
 static void
 temperatures_halve_with_the_epoch(void **unused)
 {
@@ -265,6 +319,9 @@ main(void)
 		cmocka_unit_test(a_region_is_around_the_page),
 		cmocka_unit_test(the_window_forgets),
 		cmocka_unit_test(six_runs_are_told_apart),
+		cmocka_unit_test(streams_reach_ahead),
+		cmocka_unit_test(an_access_continues_the_nearest_stream),
+		cmocka_unit_test(the_stream_unused_for_longest_gives_way),
 		cmocka_unit_test(temperatures_halve_with_the_epoch),
 		cmocka_unit_test(order_does_not_depend_on_the_epoch),
 		cmocka_unit_test(a_full_table_forgets_the_coldest),

@@ -37,6 +37,18 @@ the_margin_is_asked_for(void **unused)
 				 "cached: 200 100");
 }
 
+static void
+a_page_must_be_warmer_without_a_margin(void **unused)
+{
+	static const char *const params =
+		"extent=4,pages=0,burst_weight=0,admit_margin=0,sample=64";
+
+	(void) unused;
+	expect_state("page_temperature", params, 2, "0 100 200", "cached: 0 100");
+	expect_state("page_temperature", params, 2, "0 100 200 200",
+				 "cached: 200 100");
+}
+
 /* The second of a run is the first that is sequential; repetitions are not. */
 static void
 streams_tell_runs(void **unused)
@@ -211,6 +223,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_extents_alone_it_is_tac),
 		cmocka_unit_test(the_margin_is_asked_for),
+		cmocka_unit_test(a_page_must_be_warmer_without_a_margin),
 		cmocka_unit_test(streams_tell_runs),
 		cmocka_unit_test(pages_that_differ_are_told_apart),
 		cmocka_unit_test(pages_that_are_alike_are_not),

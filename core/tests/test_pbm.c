@@ -160,9 +160,21 @@ vacuum_and_repetition_do_not_count(void **unused)
 				 "frames: 4 2 3 | listed=1 | due=1 | next=1");
 }
 
+/* Otherwise 1 would be expected as soon as it is old. */
+static void
+references_at_the_same_time_count_as_one(void **unused)
+{
+	fixture    *f = pool(PAPER "frequency=0", 2, "1");
+
+	(void) unused;
+	f->now--;
+	fixture_run(f, "1 2 3");
+	expect_and_free(f, "frames: 3 2 | listed=1 | due=1 | next=1");
+}
+
 /* 1 and 2 were read twice by scans, 3 once by nobody known. */
 static void
-references_that_scans_foretell_are_no_frequency(void **unused)
+references_through_registered_scans_do_not_count(void **unused)
 {
 	const char *const frequencies[] = {
 		PAPER "frequency=0", PAPER "frequency=1"
@@ -188,7 +200,7 @@ references_that_scans_foretell_are_no_frequency(void **unused)
 
 /* A scan between two point reads neither shortens nor breaks the interval. */
 static void
-intervals_reach_over_foretold_references(void **unused)
+intervals_span_references_that_do_not_count(void **unused)
 {
 	fixture    *f = pool(PAPER "frequency=0", 2, "1 2 2 1");
 
@@ -324,6 +336,68 @@ the_remembered_are_estimated_anew(void **unused)
 	expect_and_free(f, "frames: 1 22 2 24 | listed=3 | due=1 | next=1");
 }
 
+/*
+ * 22 is remembered when its frame gets 50, which no scan reads; all others are
+ * read.
+ */
+static void
+what_is_remembered_of_another_page_is_replaced(void **unused)
+{
+	fixture    *f = pool("neighbours=0,scan_history=0,frequency=2,remember=1", 4,
+						 "21 22 23 24 25");
+
+	(void) unused;
+	fixture_expect(f, "frames: 25 22 23 24 | listed=2 | due=1 | next=1");
+	scan_of(f, 20, 10);
+	fixture_run(f, "-22 50 2");
+	expect_and_free(f, "frames: 25 2 23 24 | listed=2 | due=1 | next=1");
+}
+
+/* Drawn: 3, then 3 again, which is pinned, and 4. */
+static void
+if_all_candidates_are_pinned_usable_frames_are_drawn(void **unused)
+{
+	(void) unused;
+	expect_state("pbm", FORESIGHT ",samples=1", 4, "1 2 3 4 !3 5",
+				 "frames: 1 2 3 5 | listed=1 | due=1 | next=1");
+}
+
+/*
+ * The frame of 3 is drawn twice.  A scan has loaded 2 just before 3, and 4 just
+ * after: both are candidates then, and 2 is the least recently used.
+ */
+static void
+pages_loaded_next_to_the_last_victim_are_candidates(void **unused)
+{
+	static const struct
+	{
+		const char *params;
+		bool		index_scan;
+		const char *state;
+	}			cases[] = {
+		{FORESIGHT ",samples=1", false,
+			"frames: 1 2 6 4 | listed=1 | due=1 | next=1"},
+		{FORESIGHT ",samples=1,neighbours=1", false,
+			"frames: 1 6 5 4 | listed=1 | due=1 | next=1"},
+		{FORESIGHT ",samples=1,neighbours=1", true,
+			"frames: 1 2 6 4 | listed=1 | due=1 | next=1"},
+	};
+
+	(void) unused;
+	for (int i = 0; i < 3; i++)
+	{
+		fixture    *f = pool(cases[i].params, 4, "");
+
+		f->scan = cases[i].index_scan ? tp_trail_begin(&trails, 5, 0, 0) :
+			scan_of(f, 1, 4);
+		fixture_run(f, "1 2 3 4");
+		tp_scan_end(&scans, f->scan);
+		f->scan = 0;
+		fixture_run(f, "5 6");
+		expect_and_free(f, cases[i].state);
+	}
+}
+
 static void
 frames_join_and_leave(void **unused)
 {
@@ -369,14 +443,18 @@ main(void)
 		TEST(frequency_keeps_what_returns),
 		TEST(what_has_not_returned_for_long_goes),
 		TEST(vacuum_and_repetition_do_not_count),
-		TEST(references_that_scans_foretell_are_no_frequency),
-		TEST(intervals_reach_over_foretold_references),
+		TEST(references_at_the_same_time_count_as_one),
+		TEST(references_through_registered_scans_do_not_count),
+		TEST(intervals_span_references_that_do_not_count),
 		TEST(pages_wait_for_trailing_index_scans),
 		TEST(followers_that_do_not_come_are_given_up),
 		TEST(victims_are_chosen_in_bulk),
 		TEST(unusable_frames_are_passed_over),
 		TEST(what_was_looked_at_is_remembered),
 		TEST(the_remembered_are_estimated_anew),
+		TEST(what_is_remembered_of_another_page_is_replaced),
+		TEST(if_all_candidates_are_pinned_usable_frames_are_drawn),
+		TEST(pages_loaded_next_to_the_last_victim_are_candidates),
 		TEST(frames_join_and_leave),
 		TEST(coldest_goes_by_the_estimate),
 	};

@@ -218,6 +218,25 @@ passed_pages_are_looked_at_again(void **unused)
 				   "| overdue: | position=0 | proposals=0");
 }
 
+/* Also if it was on passed when it was to be evicted. */
+static void
+a_restored_page_joins_its_block_group(void **unused)
+{
+	tp_access	access = {0};
+	uint32_t	frame = 0;
+
+	(void) unused;
+	begin(1, 4);
+	fixture_run(f, "1 2 128 129 !2 256");
+	while (f->pool.nodes[frame].block != 2)
+		frame++;
+	tp_evict(&f->pool, frame, &access);
+	tp_restore(&f->pool, frame, &access);
+	assert_int_equal(tp_check(&f->pool, NULL, NULL), 0);
+	fixture_expect(f, "frames: 256!1 2!1 128!1 129 | passed: | not requested: 0*1 2*1 1*2 "
+				   "| overdue: | position=0 | proposals=0");
+}
+
 static void
 no_victim_if_all_are_unusable(void **unused)
 {
@@ -550,6 +569,7 @@ main(void)
 		TEST(record_moves_when_its_page_goes),
 		TEST(unusable_pages_are_passed_over),
 		TEST(passed_pages_are_looked_at_again),
+		TEST(a_restored_page_joins_its_block_group),
 		TEST(no_victim_if_all_are_unusable),
 		TEST(frames_come_and_go),
 		TEST(requested_block_groups_stand_in_buckets),

@@ -96,6 +96,23 @@ m_gives_when_s_has_no_usable_page(void **unused)
 				 "S: 5 4^ 3 | M: | G: 2 | target=1");
 }
 
+/*
+ * Nothing in M is usable until 7, referenced twice, comes there from S: it is
+ * the next to go, before 8, which was referenced once.
+ */
+static void
+m_is_searched_again_when_a_page_comes_to_it(void **unused)
+{
+	fixture    *f = fixture_new("s3fifo", "small=0.5", 6);
+
+	(void) unused;
+	fixture_run(f, "1 1 1 2 2 2 3 3 3 4 4 4 5 6 7 8 5");
+	fixture_expect(f, "S: 8 7 | M: 5 4 3 2 | G: 6 | target=3");
+	fixture_run(f, "7 7 !5 !4 !3 !2 9");
+	fixture_expect(f, "S: 9 8 | M: 5^ 4@ 3 2 | G: 6 | target=3");
+	fixture_free(f);
+}
+
 static void
 unusable_frames_are_passed_over(void **unused)
 {
@@ -223,6 +240,7 @@ main(void)
 		cmocka_unit_test(m_reinserts_referenced_pages),
 		cmocka_unit_test(s_gives_when_m_has_no_usable_page),
 		cmocka_unit_test(m_gives_when_s_has_no_usable_page),
+		cmocka_unit_test(m_is_searched_again_when_a_page_comes_to_it),
 		cmocka_unit_test(unusable_frames_are_passed_over),
 		cmocka_unit_test(no_usable_frame_no_victim),
 		cmocka_unit_test(ghosts_are_limited),

@@ -1,11 +1,11 @@
 /*
  * test_shared.c
- *	  Threads that choose, evict, admit, forget and hit beside each other
- *	  without a lock, under the policies that allow it.
+ *	  Threads that choose, evict, admit, forget and hit concurrently, without a
+ *	  lock, under the policies that allow it.
  *
  * Each thread has a view with a chooser of its own.  In place of a server's pin
- * a frame has a byte: who sets it has the frame.  Before it takes the frame's
- * page away a thread makes sure that nobody has taken that before.
+ * a frame has a flag: whoever sets it owns the frame, and takes its page away
+ * only then.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -40,7 +40,7 @@ is_untaken(void *arg, uint32_t frame)
 	return !atomic_load(&shared->taken[frame]);
 }
 
-/* A frame that was proposed is ours, unless somebody was faster. */
+/* A frame that was proposed is ours, unless another thread was faster. */
 static bool
 take(shared_pool *shared, uint32_t frame)
 {
@@ -102,7 +102,7 @@ report(void *arg, const char *violation, uint32_t index)
 	print_error("%s (%u)\n", violation, index);
 }
 
-/* With the lock, as it were: all frames hold a page before the threads begin. */
+/* Before the threads begin: a page in every frame. */
 static void
 fill(const tp_pool *pool)
 {
@@ -116,7 +116,7 @@ fill(const tp_pool *pool)
 }
 
 static void
-beside_each_other(void **policy)
+concurrently_without_a_lock(void **policy)
 {
 	fixture    *f = fixture_new(*policy, NULL, FRAMES);
 	shared_pool *shared = calloc(1, sizeof(*shared));
@@ -149,7 +149,7 @@ beside_each_other(void **policy)
 	fixture_free(f);
 }
 
-/* What one process draws says nothing of what another does. */
+/* Each process draws a sequence of its own. */
 static void
 choosers_differ(void **unused)
 {
@@ -184,10 +184,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_prestate(beside_each_other, "random"),
-		cmocka_unit_test_prestate(beside_each_other, "hyperbolic"),
-		cmocka_unit_test_prestate(beside_each_other, "watt"),
-		cmocka_unit_test_prestate(beside_each_other, "pbm"),
+		cmocka_unit_test_prestate(concurrently_without_a_lock, "random"),
+		cmocka_unit_test_prestate(concurrently_without_a_lock, "hyperbolic"),
+		cmocka_unit_test_prestate(concurrently_without_a_lock, "watt"),
+		cmocka_unit_test_prestate(concurrently_without_a_lock, "pbm"),
 		cmocka_unit_test(choosers_differ),
 		cmocka_unit_test(with_ghosts_none_can_be_shared),
 	};

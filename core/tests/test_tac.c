@@ -31,6 +31,15 @@ the_equally_cold_are_refused(void **unused)
 	fixture_free(f);
 }
 
+/* Also where no margin is asked for. */
+static void
+a_page_must_be_warmer(void **unused)
+{
+	(void) unused;
+	expect_state("tac", RANDOM_ONLY ",admit_margin=0", 2, "0 8 16",
+				 "cached: 0 8" NONE_PASSED);
+}
+
 static void
 a_warmer_page_replaces_the_coldest(void **unused)
 {
@@ -161,6 +170,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_is_admitted_while_there_is_room),
 		cmocka_unit_test(the_equally_cold_are_refused),
+		cmocka_unit_test(a_page_must_be_warmer),
 		cmocka_unit_test(a_warmer_page_replaces_the_coldest),
 		cmocka_unit_test(of_equals_the_lower_frame_goes),
 		cmocka_unit_test(neighbours_warm_each_other),

@@ -119,6 +119,16 @@ unusable_rivals_are_passed_over(void **unused)
 				 "max_window=1 | max_protected=3 | additions=7");
 }
 
+/* The hand would stand at 7, the third of the pinned ones, after the second miss. */
+static void
+window_is_searched_without_the_hand(void **unused)
+{
+	(void) unused;
+	expect_state("w_tinylfu", "window=0.5", 8, "1 2 3 4 5 6 7 8 !5 !6 !7 9 10",
+				 "window: 10 7^ 6 5 | probation: 4 3 2 1 | protected: | "
+				 "max_window=4 | max_protected=3 | additions=10");
+}
+
 static void
 protected_page_is_the_last_resort(void **unused)
 {
@@ -163,6 +173,28 @@ pages_that_are_about_to_come_in_fill_the_window(void **unused)
 	fixture_run(f, "6");
 	fixture_expect(f, "window: 6 | probation: 3 2 1 | protected: | "
 				   "max_window=2 | max_protected=2 | additions=6");
+	fixture_free(f);
+}
+
+/* 4 is on its way out while 6 and 7 come in: the window is full without it. */
+static void
+a_restored_page_may_not_fit_the_window(void **unused)
+{
+	fixture    *f = fixture_new("w_tinylfu", "window=0.4", 5);
+	tp_access	access = {0};
+	uint32_t	frame = 0;
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 5");
+	while (f->pool.nodes[frame].block != 4)
+		frame++;
+	tp_evict(&f->pool, frame, &access);
+	fixture_run(f, "6 -1 7");
+	fixture_expect(f, "window: 7 6 | probation: 3 2 | protected: | "
+				   "max_window=2 | max_protected=2 | additions=7");
+	tp_restore(&f->pool, frame, &access);
+	fixture_expect(f, "window: 7 6 | probation: 4 3 2 | protected: | "
+				   "max_window=2 | max_protected=2 | additions=7");
 	fixture_free(f);
 }
 
@@ -241,6 +273,20 @@ coldest_names_the_next_victims(void **unused)
 	fixture_expect_coldest(f, "2 1");
 	fixture_run(f, "4 5 6 /");
 	fixture_expect_coldest(f, "1 2 4 6");
+	fixture_free(f);
+}
+
+static void
+upcoming_names_protected_pages_if_none_is_on_probation(void **unused)
+{
+	fixture    *f = fixture_new("w_tinylfu", "protected=1", 3);
+	tp_lookahead ahead = {0};
+
+	(void) unused;
+	fixture_run(f, "1 2 3 1");
+	fixture_expect_upcoming(f, &ahead, 9, "3 2");
+	fixture_run(f, "2");
+	fixture_expect_upcoming(f, &ahead, 9, "3 1 2");
 	fixture_free(f);
 }
 
@@ -441,15 +487,18 @@ main(void)
 		cmocka_unit_test(vacuum_and_repetition_do_not_count),
 		cmocka_unit_test(unusable_candidate_is_passed_over),
 		cmocka_unit_test(unusable_rivals_are_passed_over),
+		cmocka_unit_test(window_is_searched_without_the_hand),
 		cmocka_unit_test(protected_page_is_the_last_resort),
 		cmocka_unit_test(main_gives_while_the_window_is_not_full),
 		cmocka_unit_test(pages_that_are_about_to_come_in_fill_the_window),
+		cmocka_unit_test(a_restored_page_may_not_fit_the_window),
 		cmocka_unit_test(candidate_goes_if_probation_is_empty),
 		cmocka_unit_test(smallest_pools),
 		cmocka_unit_test(forget_leaves_any_list),
 		cmocka_unit_test(joining_frames_raise_the_bounds),
 		cmocka_unit_test(leaving_frames_lower_the_bounds),
 		cmocka_unit_test(coldest_names_the_next_victims),
+		cmocka_unit_test(upcoming_names_protected_pages_if_none_is_on_probation),
 		cmocka_unit_test(sketch_counts_to_fifteen),
 		cmocka_unit_test(sketch_is_halved_at_ten_additions_per_frame),
 		cmocka_unit_test(sketch_is_halved_after_frames_have_left),

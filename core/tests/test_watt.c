@@ -257,18 +257,18 @@ logs_keep_the_newest_stamps(void **unused)
 {
 	uint64_t	words[2] = {0};
 	uint8_t		length = 0;
-	watt_log	log = {words, &length, 8};
+	epoch_log	log = {words, &length, 8};
 
 	(void) unused;
 	for (uint64_t epoch = 65530; epoch < 65541; epoch++)
 	{
-		watt_log_add(log, epoch);
-		watt_log_add(log, epoch);
+		epoch_log_add(log, epoch);
+		epoch_log_add(log, epoch);
 	}
 	assert_int_equal(length, 8);
 	for (uint32_t i = 0; i < 8; i++)
-		assert_int_equal(watt_log_stamp(log, i), (uint16_t) (65540 - i));
-	watt_log_set_length(log, 200);
+		assert_int_equal(epoch_log_stamp(log, i), (uint16_t) (65540 - i));
+	epoch_log_set_length(log, 200);
 	assert_int_equal(length, 8);
 }
 
@@ -278,18 +278,18 @@ frequency_is_the_largest_subfrequency(void **unused)
 {
 	uint64_t	words[1] = {0};
 	uint8_t		length = 0;
-	watt_log	log = {words, &length, 4};
+	epoch_log	log = {words, &length, 4};
 
 	(void) unused;
-	assert_true(watt_log_frequency(log, 10, 0.1) == 0);
-	watt_log_add(log, 2);
-	watt_log_add(log, 4);
-	watt_log_add(log, 10);
-	assert_true(watt_log_frequency(log, 10, 1) == 1);
-	assert_true(watt_log_frequency(log, 10, 0.1) == 3.0 / 9);
-	assert_true(watt_log_frequency(log, 31, 0.1) == 3.0 / 30);
-	watt_log_set_length(log, 2);
-	assert_true(watt_log_frequency(log, 10, 0.1) == 2.0 / 7);
+	assert_true(epoch_log_frequency(log, 10, 0.1) == 0);
+	epoch_log_add(log, 2);
+	epoch_log_add(log, 4);
+	epoch_log_add(log, 10);
+	assert_true(epoch_log_frequency(log, 10, 1) == 1);
+	assert_true(epoch_log_frequency(log, 10, 0.1) == 3.0 / 9);
+	assert_true(epoch_log_frequency(log, 31, 0.1) == 3.0 / 30);
+	epoch_log_set_length(log, 2);
+	assert_true(epoch_log_frequency(log, 10, 0.1) == 2.0 / 7);
 }
 
 /* A stamp of epoch 10, seen when as many epochs have passed as it can tell. */
@@ -298,13 +298,13 @@ ages_are_counted_in_16_bits(void **unused)
 {
 	uint64_t	words[1] = {0};
 	uint8_t		length = 0;
-	watt_log	log = {words, &length, 4};
+	epoch_log	log = {words, &length, 4};
 
 	(void) unused;
-	watt_log_add(log, 10);
-	assert_true(watt_log_frequency(log, 10 + 65535, 0.1) == 0.1 / 65536);
-	assert_true(watt_log_frequency(log, 10 + 65536, 0.1) == 0.1);
-	watt_log_add(log, 10 + 65536);
+	epoch_log_add(log, 10);
+	assert_true(epoch_log_frequency(log, 10 + 65535, 0.1) == 0.1 / 65536);
+	assert_true(epoch_log_frequency(log, 10 + 65536, 0.1) == 0.1);
+	epoch_log_add(log, 10 + 65536);
 	assert_int_equal(length, 1);
 }
 

@@ -6,15 +6,15 @@
 
 #include "tidepool/tier/extents.h"
 
-#define DEFAULT_AGING 10		/* reads a frame of the pool; see tac.c */
-
-#define DEFAULT_BURST 1			/* likewise */
+/* For policies without such a parameter, in reads for each frame of the pool. */
+#define DEFAULT_AGING 10
+#define DEFAULT_BURST 1
 
 _Static_assert(sizeof(tp_extent) == 64, "a slot is a cache line");
 
 /* ---- temperatures ---- */
 
-/* 2^-n, exactly; 0 if it is too small to be a normal number. */
+/* 2^-n, exactly; 0 if that is too small for a normal number. */
 static double
 halved(uint32_t n)
 {
@@ -113,7 +113,7 @@ key_of(const tp_extents *extents, tp_page page)
 									page.block / extents->settings.pages));
 }
 
-/* The slot number i of those that the extent may be in. */
+/* Slot i of those that the extent may be in. */
 static uint32_t
 slot_of(const tp_extents *extents, uint64_t key, uint32_t i)
 {
@@ -139,7 +139,7 @@ find(const tp_extents *extents, uint64_t key)
 	return NULL;
 }
 
-/* An extent's slot: its own, or an empty one, or that of the coldest. */
+/* The extent's slot: its own, else an empty one or that of the coldest. */
 static tp_extent *
 take(tp_extents *extents, uint64_t key)
 {
@@ -164,9 +164,9 @@ take(tp_extents *extents, uint64_t key)
 	return coldest;
 }
 
-/* ---- detail ---- */
+/* ---- single pages ---- */
 
-/* Which of the counts is the page's. */
+/* The index of the page's count. */
 static uint32_t
 count_of(const tp_extents *extents, tp_page page)
 {
@@ -183,6 +183,7 @@ recent_now(const tp_extents *extents, const tp_extent *slot)
 	return slot->recent * halved(extents->short_epoch - slot->short_epoch);
 }
 
+/* Halve what is in the slot by the epochs that have passed. */
 static void
 catch_up(const tp_extents *extents, tp_extent *slot)
 {
@@ -198,6 +199,7 @@ catch_up(const tp_extents *extents, tp_extent *slot)
 		slot->counts[i] = (uint8_t) (due > 7 ? 0 : slot->counts[i] >> due);
 }
 
+/* Warm the page's extent by this saving. */
 static void
 warm(tp_extents *extents, tp_page page, double saving, bool random)
 {
@@ -216,7 +218,7 @@ warm(tp_extents *extents, tp_page page, double saving, bool random)
 							*count + TP_EXTENT_UNIT);
 }
 
-/* See tp_extents_page.  Sums are in eighths; they are small and exact. */
+/* See tp_extents_page.  The sums are of counts: small integers, exact. */
 static double
 page_factor(const tp_extents *extents, const tp_extent *slot, tp_page page)
 {

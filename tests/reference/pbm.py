@@ -51,27 +51,27 @@ class Chain:
     """Frames in the order in which scans loaded them: each with those before and behind."""
 
     def __init__(self) -> None:
-        self.beside: dict[int, list[int | None]] = {}
+        self.links: dict[int, list[int | None]] = {}
         self.newest: dict[int, int | None] = {}  # by scan % 16
 
     def link(self, before: int | None, behind: int | None) -> None:
         if before is not None:
-            self.beside[before][1] = behind
+            self.links[before][1] = behind
         if behind is not None:
-            self.beside[behind][0] = before
+            self.links[behind][0] = before
 
     def add(self, frame: int, scan: int) -> None:
         """Behind the last one that the scan loaded; alone, if it was none."""
         before = self.newest.get(scan % 16) if scan else None
-        behind = None if before is None else self.beside[before][1]
-        self.beside[frame] = [None, None]
+        behind = None if before is None else self.links[before][1]
+        self.links[frame] = [None, None]
         self.link(before, frame)
         self.link(frame, behind)
         if scan:
             self.newest[scan % 16] = frame
 
     def remove(self, frame: int) -> None:
-        before, behind = self.beside.pop(frame)
+        before, behind = self.links.pop(frame)
         self.link(before, behind)
         for place, newest in self.newest.items():
             if newest == frame:
@@ -101,7 +101,7 @@ class PBM(Model):
         """Is the reference through an index scan that others may trail?"""
         return bool(self.scan & 1 << 31)
 
-    def is_unforeseen(self) -> bool:
+    def counts(self) -> bool:
         return self.scan == 0 or self.is_trail() or self.value("frequency") == 1
 
     # ---- estimates ----
@@ -161,7 +161,7 @@ class PBM(Model):
             return
         gap = single(history.age(self.now))
         history.last = self.now
-        if not self.is_unforeseen():
+        if not self.counts():
             history.since = gap
             return
         if history.interval < inf:
@@ -188,9 +188,9 @@ class PBM(Model):
         for frame, version in self.list[victims:]:
             wait = max(0.0, self.expected[frame] - self.now)
             self.put(ranked, Candidate(frame, version, wait, self.last[frame], stale=True))
-        beside = [frame for frame, version in self.neighbours if self.version[frame] == version]
+        near = [frame for frame, version in self.neighbours if self.version[frame] == version]
         want = min(MOST, victims * self.value("samples"))
-        for frame in beside * self.value("neighbours") + sample_frames(self, want, ()):
+        for frame in near * self.value("neighbours") + sample_frames(self, want, ()):
             self.consider(ranked, frame)
         while unverified := [old for old in ranked[:victims] if not old.verified]:
             again = unverified[0]
@@ -211,8 +211,8 @@ class PBM(Model):
         return ranked[0].frame if ranked else None
 
     def on_evict(self, frame: int, flags: int) -> None:
-        beside = [other for other in self.chain.beside[frame] if other is not None]
-        self.neighbours = [(other, self.version[other]) for other in beside]
+        near = [other for other in self.chain.links[frame] if other is not None]
+        self.neighbours = [(other, self.version[other]) for other in near]
         self.on_forget(frame)
 
     def on_admit(self, frame: int, page: int, flags: int) -> None:
@@ -221,7 +221,7 @@ class PBM(Model):
         self.history[frame] = History(
             self.now,
             trail=self.scan if self.is_trail() else 0,
-            since=0.0 if self.is_unforeseen() else inf,
+            since=0.0 if self.counts() else inf,
         )
         self.chain.add(frame, 0 if self.is_trail() else self.scan % 2**32)
 

@@ -26,6 +26,8 @@
 #ifndef TIDEPOOL_POOL_H
 #define TIDEPOOL_POOL_H
 
+#include "tidepool/assertion.h"
+#include "tidepool/frame.h"
 #include "tidepool/parts/ghost.h"
 #include "tidepool/parts/list.h"
 #include "tidepool/parts/ring.h"
@@ -33,53 +35,17 @@
 #include "tidepool/parts/walk.h"
 #include "tidepool/prefetch.h"
 
-/* On where the embedding's assertions are: the server's, or TP_CHECKING. */
-#if defined(USE_ASSERT_CHECKING) || defined(TP_CHECKING)
-#define TP_ASSERT(claim) ((claim) ? (void) 0 : __builtin_trap())
-#else
-#define TP_ASSERT(claim) ((void) 0)
-#endif
-
 /* The policy's state in the header. */
 #define tp_state(pool, type) ((type *) (void *) (pool)->header->state)
 
 /* The policy's state in the chooser. */
 #define tp_choice(pool, type) ((type *) (void *) (pool)->chooser->state)
 
-/* What the policy keeps of a frame in addition to the node. */
-static inline void *
-tp_extra(const tp_pool *pool, uint32_t frame)
-{
-	return pool->extra + (size_t) frame * pool->extra_stride;
-}
-
 /* Did tp_victim give a frame? */
 static inline bool
 tp_is_frame(uint32_t victim)
 {
 	return victim < TP_REFUSED;
-}
-
-/* The frame's list, or TP_CLAIMED | its former list. */
-static inline unsigned
-tp_list_tag(const tp_pool *pool, uint32_t frame)
-{
-	return __atomic_load_n(&pool->nodes[frame].list, __ATOMIC_RELAXED);
-}
-
-/* Does the frame hold a page, as far as the policy knows? */
-static inline bool
-tp_is_resident(const tp_pool *pool, uint32_t frame)
-{
-	unsigned	list = tp_list_tag(pool, frame);
-
-	return list != TP_FREE && list < TP_CLAIMED;
-}
-
-static inline bool
-tp_is_claimed(const tp_pool *pool, uint32_t frame)
-{
-	return tp_list_tag(pool, frame) >= TP_CLAIMED;
 }
 
 /* Prefetch what a hit on the page in this frame will touch. */
@@ -103,23 +69,6 @@ static inline uint32_t
 tp_resident(const tp_pool *pool)
 {
 	return pool->header->frames - tp_vacant(pool);
-}
-
-/* The page in the frame; if it is claimed or free, the last one. */
-static inline tp_page
-tp_page_of(const tp_pool *pool, uint32_t frame)
-{
-	const tp_node *node = &pool->nodes[frame];
-
-	return tp_page_make(__atomic_load_n(&node->relation, __ATOMIC_RELAXED),
-						__atomic_load_n(&node->block, __ATOMIC_RELAXED));
-}
-
-/* Changes whenever the page in the frame does. */
-static inline uint32_t
-tp_generation(const tp_pool *pool, uint32_t frame)
-{
-	return __atomic_load_n(&pool->nodes[frame].generation, __ATOMIC_RELAXED);
 }
 
 /* May this pool be shared without a lock? (tp_share) */
@@ -342,18 +291,6 @@ tp_upcoming(const tp_pool *pool, tp_lookahead *ahead)
  * violations; calls report (may be NULL) for each.  O(frames + ghosts).
  */
 int			tp_check(const tp_pool *pool, tp_report report, void *arg);
-
-/* Helper of check functions: reports and returns 1 if the claim is false. */
-static inline int
-tp_expect(bool claim, const char *violation, uint32_t index,
-		  tp_report report, void *arg)
-{
-	if (claim)
-		return 0;
-	if (report != NULL)
-		report(arg, violation, index);
-	return 1;
-}
 
 /*
  * Write the pool's lists and fields as text, for tests, teaching and debugging:

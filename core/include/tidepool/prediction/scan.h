@@ -1,10 +1,8 @@
 /*
  * scan.h
- *	  The scan registry: what the running scans will read next.
+ *	  The scan registry: how long until a scan reads a page.
  *
- * A scan says once what it will read, and then how far it has come.  From
- * that the registry tells, for any page, in how many microseconds a scan will
- * want it:
+ * A scan says what it will read, then how far it has come:
  *
  *	    handle = tp_scan_begin(scans, &spec, now);
  *	    ... for each block read: tp_scan_advance(scans, handle, block, now);
@@ -12,23 +10,27 @@
  *
  *	    wait = tp_scan_next_access(scans, page, now);       TP_NEVER: by none
  *
- * Source: T. Khalaji, X. Guo, T. Vanderkooy, K. Daudjee: predictive buffer
- * management by sampling, PVLDB 2025; T. Vanderkooy, thesis, University of
- * Waterloo, 2023.  The idea of asking the scans: M. Switakowski, P. Boncz,
- * M. Zukowski: From cooperative scans to predictive buffer management, PVLDB
- * 5 (12), 2012.
+ * README.md in core/prediction explains the whole.
  *
- * Where this differs from the papers:
- *	1. Nothing is kept per block or block group of a relation.  A page's
- *	   estimate is computed from the scans of its relation when it is asked
- *	   for, so a scan begins in O(1) whatever it will read, and all memory is
- *	   taken beforehand.  (A bitmap scan brings its bitmap: 512 bytes at most.)
- *	2. Positions are blocks, not block groups: a page is behind its scan the
- *	   moment it has been read.  A bitmap scan's are blocks within the block
- *	   groups that are set.
- *	3. A scan that has not advanced for long counts as gone until it does
- *	   (TP_SCAN_PATIENCE), so that one that stalls or vanishes protects no
- *	   pages; its place is taken when places are short.
+ * Sources: T. Khalaji, X. Guo, T. Vanderkooy, K. Daudjee: Sampling-based
+ * predictive database buffer management, PVLDB 18, 2025; T. Vanderkooy: thesis
+ * of that title, University of Waterloo, 2023.  The idea of asking the scans:
+ * M. Switakowski, P. Boncz, M. Zukowski: From cooperative scans to predictive
+ * buffer management, PVLDB 5(12), 2012.
+ *
+ * Why the structure differs from the papers', and the estimates do not: there
+ * each block group has a list of the scans that will read it.  Here each
+ * relation has one, and an estimate takes the least wait over the scans of that
+ * list that have the page ahead of them: the least over the same scans.  So a
+ * scan begins in O(1) whatever it will read, and all memory is fixed beforehand.
+ *
+ * Where the estimates differ:
+ *	1. Positions are blocks, not block groups, so a page is behind its scan once
+ *	   it has been read.  A bitmap scan's are blocks within the groups set.
+ *	2. A scan that has not advanced for long counts as gone until it does
+ *	   (TP_SCAN_PATIENCE), so one that stalls or vanishes protects no pages.  Its
+ *	   place is taken when places are short.
+ *	3. tp_scan_expected_access expects scans that have not begun.
  *
  * MEMORY.  One block of fixed size, of indexes and numbers, never pointers:
  *
@@ -36,29 +38,29 @@
  *	         | scans[scans * TP_SCAN_LANES] | bitmaps[bitmaps]
  *	         | history[scans / 4, a power of two, at least 4]
  *
- * Scans of one relation stand side by side, eight to a tp_scan_lanes, whose
- * arrays the compiler turns into vector instructions; further ones are linked.
- * A relation is found by hashing to one of TP_SCAN_PROBES neighbouring places.
- * tp_scans is one process's view of it, as tp_pool is of a pool.
+ * Scans of a relation are in tp_scan_lanes, eight to each, whose arrays are
+ * loaded as vectors; a relation links as many of these as it needs.  A relation
+ * is in one of TP_SCAN_PROBES places from its hash on.  tp_scans is one
+ * process's view of the block, as tp_pool is of a pool.
  *
  * LOCKING.  The core takes no locks.
  *	  tp_scan_begin, tp_scan_end, tp_scan_end_owner: the caller holds the
  *	    registry's lock exclusively.
- *	  tp_scan_advance: by the scan's owner alone, without any lock.  It writes
- *	    the scan's own lane and record, header->block_time, header->lead_time and the
- *	    history of its relation, nothing else.  If the scan is taken for gone,
- *	    and its place given to another, in the very middle of this, then the
- *	    other's position and block_time may be overwritten: its estimates are wrong
- *	    until it has come so far, or has ended.
- *	  tp_scan_next_access: by anyone, without any lock, beside all others.  It
- *	    may read a scan that is half entered, half gone, or another relation's
- *	    by now.  All it takes from there are numbers and indexes that are
- *	    valid at every moment, and its walk is bounded, so the worst that
- *	    comes of it is one wrong estimate.
+ *	  tp_scan_advance: by the scan's owner alone, without a lock.  It writes the
+ *	    scan's lane and record, header->block_time and lead_time, and the
+ *	    relation's history.  If the scan is taken for gone and its place reused
+ *	    while this runs, the new scan's position and block_time may be
+ *	    overwritten: its estimates are wrong until it has come so far, or ends.
+ *	  tp_scan_next_access, tp_scan_expected_access, tp_scan_meet: by anyone,
+ *	    without a lock, concurrently with everything.  They may see a scan half
+ *	    entered, half gone, or another relation's by now.  What they read is a
+ *	    number or an index valid at any moment, and their walks are bounded, so
+ *	    the worst outcome is one wrong estimate, not negative.
  *
- * COSTS (measured by bench/prediction_cost.py): an estimate reads one or two
- * cache lines, and one tp_scan_lanes per eight scans of the relation; a scan
- * without neighbours takes 640 bytes.
+ * COSTS (bench/prediction_cost.py): an estimate reads one or two cache lines,
+ * one tp_scan_lanes for eight scans of the relation, and with history two more
+ * lines.  Eight scans of a relation, or one, take 672 bytes; a bitmap takes 648,
+ * the history of a relation 1,056.
  */
 #ifndef TIDEPOOL_SCAN_H
 #define TIDEPOOL_SCAN_H
@@ -66,30 +68,30 @@
 #include "tidepool/page.h"
 
 #define TP_BLOCK_GROUP		128 /* blocks: 1 MiB of 8 KiB pages */
-#define TP_SCAN_LANES		8	/* scans of one relation that stand together */
-#define TP_SCAN_PROBES		8	/* places where a relation may be found */
+#define TP_SCAN_LANES		8	/* scans in a tp_scan_lanes */
+#define TP_SCAN_PROBES		8	/* places that a relation may take */
 #define TP_BITMAP_GROUPS	4096	/* bits of a bitmap */
-#define TP_HISTORY_REGIONS	128 /* parts of a relation told apart by history */
-#define TP_HISTORY_SCANS		32	/* after which history count half */
+#define TP_HISTORY_REGIONS	128 /* parts of a relation with counts of their
+								 * own */
+#define TP_HISTORY_SCANS	32	/* after which a count has faded to half */
 #define TP_SCAN_PATIENCE	1000000 /* microseconds without progress after
-									 * which a scan counts as gone, at least;
-									 * slow scans have longer, see scan.c */
+									 * which a scan counts as gone; longer for
+									 * slow scans (patience.h) */
 
-/* "No scan is going to read it." */
+/* "No scan will read it." */
 #define TP_NEVER __builtin_inf()
 
 /*
- * The block groups that a bitmap scan will read.  A group is 2^shift blocks:
- * TP_BLOCK_GROUP of them, more in relations of more than TP_BITMAP_GROUPS
- * groups of that size.
+ * The groups of 2^shift blocks that a bitmap scan will read: block groups, or
+ * larger ones in relations of more than TP_BITMAP_GROUPS block groups.
  */
 typedef struct tp_bitmap
 {
 	uint32_t	shift;
-	uint32_t	groups;			/* that are set */
+	uint32_t	groups;			/* set in all; filled in by tp_scan_begin */
 	uint64_t	words[TP_BITMAP_GROUPS / 64];
-	uint16_t	rank[TP_BITMAP_GROUPS / 64];	/* groups set before the word;
-												 * tp_scan_begin fills it in */
+	uint16_t	rank[TP_BITMAP_GROUPS / 64];	/* set before the word;
+												 * likewise */
 } tp_bitmap;
 
 /* What a scan will read. */
@@ -98,31 +100,31 @@ typedef struct tp_scan_spec
 	uint64_t	relation;		/* relation and fork, as in tp_page */
 	uint32_t	first;			/* the block it begins with */
 	uint32_t	count;			/* blocks that it will read */
-	uint32_t	low;			/* it goes round within size blocks from this */
-	uint32_t	size;			/* one on: behind the last comes block low,
-								 * for a backward scan the other way round;
-								 * low 0 and the relation's size for most.  0:
-								 * it never comes round */
+	uint32_t	low;			/* it wraps within the blocks low .. */
+	uint32_t	size;			/* low + size - 1: after the last comes block
+								 * low, for a backward scan the reverse; low 0
+								 * and the relation's size for most.  size 0:
+								 * it does not wrap */
 	bool		backward;		/* towards lower block numbers */
-	const tp_bitmap *bitmap;	/* of a bitmap scan; then first, count, low
-								 * and size are ignored */
-	double		speed;			/* blocks per second that are expected, 0 if
-								 * unknown: as the scans before it */
-	uint32_t	owner;			/* who runs it: see tp_scan_end_owner */
+	const tp_bitmap *bitmap;	/* of a bitmap scan; first, count, low and
+								 * size are then ignored.  Else NULL */
+	double		speed;			/* blocks per second expected; 0: as the scans
+								 * before it */
+	uint32_t	owner;			/* see tp_scan_end_owner */
 } tp_scan_spec;
 
 /*
- * Scans of one relation: what an estimate reads.  A lane with no scan, and
- * that of a bitmap scan, has length 0.
+ * Scans of one relation: what an estimate reads.  length is 0 in a lane without
+ * a scan, and in that of a bitmap scan.
  */
 typedef struct tp_scan_lanes
 {
 	_Alignas(4 * TP_SCAN_LANES) uint32_t first[TP_SCAN_LANES];
 	uint32_t	length[TP_SCAN_LANES];	/* blocks to read in all */
-	uint32_t	low[TP_SCAN_LANES]; /* where it goes round: size blocks from */
-	uint32_t	size[TP_SCAN_LANES];	/* low on; 0: it does not */
+	uint32_t	low[TP_SCAN_LANES]; /* it wraps within low .. */
+	uint32_t	size[TP_SCAN_LANES];	/* low + size - 1; 0: it does not */
 	uint32_t	backward[TP_SCAN_LANES];	/* 0, or UINT32_MAX if backward */
-	uint32_t	done[TP_SCAN_LANES];	/* blocks that are behind the scan */
+	uint32_t	done[TP_SCAN_LANES];	/* blocks behind the scan */
 	uint32_t	until[TP_SCAN_LANES];	/* tick when it counts as gone */
 	float		block_time[TP_SCAN_LANES];	/* microseconds a block */
 	uint32_t	next;			/* more scans of the relation, or TP_NONE */
@@ -130,19 +132,19 @@ typedef struct tp_scan_lanes
 	uint8_t		bitmaps;		/* a bit per lane: it is a bitmap scan */
 } tp_scan_lanes;
 
-/* The rest of a scan, which estimates do not need. */
+/* The rest of a scan, which estimates by ranges do not need. */
 typedef struct tp_scan
 {
 	uint64_t	begun_at;
 	uint64_t	measured_at;	/* when its speed was last measured */
-	uint32_t	measured_done;	/* how far it had come then */
+	uint32_t	measured_done;	/* blocks behind it then */
 	uint32_t	length;			/* blocks to read in all */
 	uint32_t	generation;		/* changes when the scan ends */
 	uint32_t	relation;		/* index in relations */
 	uint32_t	owner;
 	uint32_t	bitmap;			/* index in bitmaps, or TP_NONE */
 	uint32_t	history;		/* index in history */
-	uint32_t	region;			/* of the relation, last entered; TP_NONE:
+	uint32_t	region;			/* of the relation, entered last; TP_NONE:
 								 * none yet */
 } tp_scan;
 
@@ -151,13 +153,13 @@ typedef struct tp_scan_relation
 {
 	uint64_t	relation;
 	uint32_t	lanes;			/* its scans; TP_NONE: the place is empty */
-	uint32_t	scans;			/* how many there are */
+	uint32_t	scans;			/* how many */
 } tp_scan_relation;
 
 /*
- * How a relation has been scanned so far, for expectations of scans that have
- * not begun (scan_history.c).  Numbers that fade count half after
- * TP_HISTORY_SCANS further scans of the relation.
+ * How a relation has been scanned so far, to expect scans that have not begun
+ * (expected.c).  What fades counts half after TP_HISTORY_SCANS further scans of
+ * the relation.
  */
 typedef struct tp_scan_history
 {
@@ -169,7 +171,7 @@ typedef struct tp_scan_history
 								 * next, smoothed */
 	float		total;			/* scans begun, fading */
 	float		visits[TP_HISTORY_REGIONS]; /* of them, those that entered the
-											 * region, fading as of ... */
+											 * region, faded as of ... */
 	uint32_t	as_of[TP_HISTORY_REGIONS];	/* ... this value of begun */
 } tp_scan_history;
 
@@ -178,27 +180,27 @@ typedef struct tp_scan_counts
 {
 	uint64_t	begun;
 	uint64_t	ended;			/* by tp_scan_end */
-	uint64_t	refused;		/* there was no room: not registered */
+	uint64_t	refused;		/* not registered: there was no room */
 	uint64_t	abandoned;		/* ended because their owner ended */
-	uint64_t	reclaimed;		/* gone without a word; place taken */
-	uint64_t	bitmaps_short;	/* registered as a range: no bitmap was free */
+	uint64_t	reclaimed;		/* gone: place taken */
+	uint64_t	bitmaps_short;	/* registered as ranges: no bitmap was free */
 } tp_scan_counts;
 
 typedef struct tp_scans_header
 {
-	uint32_t	capacity;		/* tp_scan_lanes there are */
+	uint32_t	capacity;		/* number of tp_scan_lanes */
 	uint32_t	relation_mask;	/* places for relations - 1 */
 	uint32_t	bitmap_capacity;
-	uint32_t	history_mask;	/* relations whose history are kept - 1 */
+	uint32_t	history_mask;	/* places for histories - 1 */
 	uint32_t	running;		/* scans registered */
 	uint32_t	free_lanes;		/* first unused tp_scan_lanes, or TP_NONE */
 	uint32_t	free_bitmap;	/* first unused bitmap, or TP_NONE; linked by
 								 * their shift */
-	float		block_time;		/* microseconds a block that a scan of unknown
-								 * speed begins with */
-	float		lead_time;		/* microseconds that scans take on average
-								 * until they enter a region; for so long the
-								 * running ones are taken at their word */
+	float		block_time;		/* microseconds a block, of a scan of unknown
+								 * speed */
+	float		lead_time;		/* microseconds that scans take on average to
+								 * enter a region; within that, running scans
+								 * count alone */
 	tp_scan_counts counts;
 } tp_scans_header;
 
@@ -214,78 +216,73 @@ typedef struct tp_scans
 } tp_scans;
 
 /*
- * Bytes of a registry that can hold this many scans (1 .. 2^24) even if each
- * is of another relation, and of them this many with bitmaps of their own.
- * (Then one in ten thousand may not find a place for its relation.)
+ * Bytes of a registry for this many scans (1 .. 2^24), even if each is of
+ * another relation, this many of them with bitmaps of their own.  (If each is
+ * of another relation, one in ten thousand may find no place for it.)
  */
 size_t		tp_scans_size(uint32_t scans, uint32_t bitmaps);
 
 /* An empty registry in that many bytes, 64-byte aligned. */
 tp_scans	tp_scans_init(uint32_t scans, uint32_t bitmaps, void *block);
 
-/* The view of a registry that was made there, or was moved there. */
+/* The view of a registry that was made there, or moved there. */
 tp_scans	tp_scans_view(void *block);
 
 /*
- * Register a scan.  Returns its handle, which is never 0; or 0 if there is no
- * room for it or it would read nothing: it then simply goes unpredicted.
- * O(1); the lanes are searched for scans that are gone if there is no room.
+ * Register a scan.  Returns its handle; or 0 if there is no room or it would
+ * read nothing, and then it is not predicted.  O(1), except when there is no
+ * room: then all lanes are searched for scans that are gone.
  */
 uint64_t	tp_scan_begin(const tp_scans *scans, const tp_scan_spec *spec,
 						  uint64_t now);
 
 /*
- * The scan has read this block.  Blocks that are not the scan's, or are behind
- * it, change nothing; a step over blocks leaves them behind.  A handle of 0,
- * or of a scan that is no more, is allowed and does nothing.
+ * The scan has read this block; all blocks before it in the scan's order are
+ * behind the scan, too.  A block that it does not read, or that is behind it,
+ * changes nothing.  Nor does a handle of 0, or of a scan that has ended.
  */
 void		tp_scan_advance(const tp_scans *scans, uint64_t handle,
 							uint32_t block, uint64_t now);
 
-/* The scan is over.  Handles as in tp_scan_advance. */
+/* The scan is over.  Handles as for tp_scan_advance. */
 void		tp_scan_end(const tp_scans *scans, uint64_t handle);
 
 /*
- * All scans of this owner are over: what a backend that exits, however it
- * does, leaves behind.  Returns how many there were.  O(capacity).
+ * All scans of this owner are over: for a backend that exits, however it does.
+ * Returns how many there were.  O(capacity).
  */
 uint32_t	tp_scan_end_owner(const tp_scans *scans, uint32_t owner);
 
 /*
- * Microseconds until a scan reads this page, as far as the running scans
- * tell; TP_NEVER if none of them will.
+ * Microseconds until one of the running scans reads this page; TP_NEVER if none
+ * will.
  */
 double		tp_scan_next_access(const tp_scans *scans, tp_page page,
 								uint64_t now);
 
 /*
- * The same for callers that do not care how soon it is if it is sooner than
- * this: then it may be any value that is, not below the true one.  Takes less
- * time.
+ * The same, faster: if the wait is below `from`, may return any value in
+ * [wait, from).
  */
 double		tp_scan_next_access_from(const tp_scans *scans, tp_page page,
 									 double from, uint64_t now);
 
 /*
- * The same with the scans in mind that have not begun: a page that no scan
- * will read, or none soon, may be reached by one that begins meanwhile.  How
- * soon that is to be expected is told by how often scans of the relation
- * begin, which share of them came to the page's region, and how long they
- * take to get there; TP_NEVER for relations without a past.  Never more than
- * tp_scan_next_access.  For pages that a running scan wants sooner than scans
- * take on average to get anywhere the running scans alone count.
- * from: as above, 0 if it is to be exact.
+ * The same with scans that have not begun, as the history of the relation lets
+ * expect them (expected.c): never more than tp_scan_next_access, and equal to it
+ * if that is within lead_time or the relation has no history.  from: as above;
+ * 0 for the exact value.
  */
 double		tp_scan_expected_access(const tp_scans *scans, tp_page page,
 									double from, uint64_t now);
 
 /*
- * Where a scan that must read first .. first + count - 1, in any order that
- * goes round, should begin so as to meet the most of what another reads: at
- * the position of that running scan whose blocks still to come have the most
- * in common with it, those of another speed counting less.  first if there is
- * none.  Nothing is registered.  The idea: PostgreSQL's synchronized scans;
- * here for parts of relations, and choosing.
+ * Where a scan that is to read first .. first + count - 1, from any block on and
+ * wrapping, should begin to share most with a running one: at the position of
+ * the scan that has most of these blocks ahead of it, which counts less if its
+ * speed is another.  spec->first if there is none.  Registers nothing.  After
+ * PostgreSQL's synchronized scans, which meet on whole relations and do not
+ * choose.
  */
 uint32_t	tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec,
 						 uint64_t now);
@@ -293,10 +290,10 @@ uint32_t	tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec,
 /* An empty bitmap for a relation of this many blocks. */
 void		tp_bitmap_init(tp_bitmap *bitmap, uint32_t size);
 
-/* Block first and the count - 1 blocks behind it will be read. */
+/* Blocks first .. first + count - 1 will be read. */
 void		tp_bitmap_add(tp_bitmap *bitmap, uint32_t first, uint32_t count);
 
-/* Assert every invariant, as tp_check does; index: a scan's, or a relation's. */
+/* Check every invariant, as tp_check; index: a scan's, or a relation's. */
 int			tp_scans_check(const tp_scans *scans,
 						   void (*report) (void *arg, const char *violation,
 										   uint32_t index),

@@ -1,11 +1,11 @@
 /*
  * trail.h
- *	  Trailing index scans: one that reads what another has read before it.
+ *	  Trailing index scans: a scan that reads what another read before it.
  *
- * What an index scan will read is not known, but if it goes over the same
- * part of the same index as another, it will read the same pages, so much
- * later.  Index scans leave marks on tuples; whoever finds another's mark
- * follows it, and the one that is followed, the leader, is told the delay:
+ * What an index scan will read is not known.  But if it goes over the same part
+ * of the same index as another, it reads the same pages, a certain time later.
+ * Index scans leave marks on tuples; a scan that finds another's mark follows
+ * it, and the delay is noted with the one that is followed, the leader:
  *
  *	    handle = tp_trail_begin(trails, index, owner, now);
  *	    ... for each tuple fetched: tp_trail_tuple(trails, handle, tuple, now);
@@ -13,39 +13,40 @@
  *
  *	    delay = tp_trail_delay(trails, handle);     TP_NEVER: nobody follows
  *
- * A page that a leader read at time t is expected to be read again at t +
- * delay: also if it was read before the follower came, and also when the
- * leader has ended, as long as the follower runs.
+ * A page that a leader read at time t is expected to be read again at t + delay:
+ * also if it was read before the follower came, and also after the leader has
+ * ended, as long as the follower runs.
  *
  * Source: the idea of marks by time, tuple and index is T. Vanderkooy's
- * (thesis, University of Waterloo, 2023).  Here:
- *	1. Only tuples are marked whose hash with the index is 0 modulo
- *	   TP_TRAIL_EVERY.  Leader and follower thus choose the same ones.
- *	2. A scan has one follower, the last that found a mark of it; since a
- *	   follower puts its own marks in the place of those it finds, that is the
- *	   nearest one, and a third follows the second.
- *	3. One that overtakes its leader is the leader from then on.
+ * (Sampling-based predictive database buffer management, thesis, University of
+ * Waterloo, 2023).  Here:
+ *	1. Only tuples whose hash with the index is 0 modulo TP_TRAIL_EVERY are
+ *	   marked.  Leader and follower choose the same ones.
+ *	2. A scan has one follower, the last that found a mark of it.  A follower
+ *	   replaces the marks that it finds by its own, so that is the nearest one,
+ *	   and a third scan follows the second.
+ *	3. A scan that overtakes its leader leads from then on.
  *
  * MEMORY.  One block of fixed size, of indexes and numbers, never pointers:
  *
  *	  header | scans[capacity] | marks[a power of two]
  *
- * A mark is in the place that the hash names; a later one overwrites it.  Ended
- * scans are reused in the order in which they ended, so that their delays can
- * be asked for as long as possible.
+ * A mark is in the place that its hash chooses; a later one overwrites it.  The
+ * places of ended scans are reused in the order in which they ended, so that
+ * their delays can be asked for as long as possible.
  *
  * LOCKING.  The core takes no locks.
  *	  tp_trail_begin, tp_trail_end, tp_trail_end_owner: the caller holds the
  *	    table's lock exclusively (the scan registry's will do).
- *	  tp_trail_tuple: by the scan's owner alone, without any lock.  It writes
- *	    marks, its own record, and follower and delay of its leader's.
- *	  tp_trail_delay: by anyone, without any lock, beside all others.
- *	  Without a lock a mark may be read half old, half new, and follower and
- *	  delay of a record likewise.  Both lead to numbers only, which are checked
- *	  against the table's bounds, and a scan is known by its generation; so
- *	  the worst that comes of it is a wrong delay until the next mark.
+ *	  tp_trail_tuple: by the scan's owner alone, without a lock.  It writes
+ *	    marks, its own record, and follower and delay in its leader's.
+ *	  tp_trail_delay: by anyone, without a lock, concurrently with everything.
+ *	  Without the lock a mark may be read half old, half new, and so may follower
+ *	  and delay of a record.  They are numbers, handles are checked against the
+ *	  table's bounds and the scan's generation, so the worst outcome is a wrong
+ *	  delay until the next mark.
  *
- * COSTS: 15 tuples of 16 cost one hash each, the 16th a mark and its scan, two
+ * COSTS: a hash for 15 tuples of 16; for the 16th also a mark and its scan, two
  * cache lines.
  */
 #ifndef TIDEPOOL_TRAIL_H
@@ -53,14 +54,14 @@
 
 #include "tidepool/prediction/scan.h"
 
-#define TP_TRAIL_EVERY		16	/* of so many tuples one is marked */
+#define TP_TRAIL_EVERY		16	/* one tuple of this many is marked */
 #define TP_TRAIL_MAX		65535	/* scans at a time */
 #define TP_TRAIL_PATIENCE	10000000	/* microseconds without a mark after
-										 * which a scan's place may be taken */
+										 * which a scan's place may be reused */
 
 /*
- * A handle is generation << 32 | TP_TRAIL_HANDLE | number; no handle of
- * scan.h has this bit, so access->scan can carry either.
+ * A handle is generation << 32 | TP_TRAIL_HANDLE | number.  No handle of scan.h
+ * has this bit, so access->scan can carry either.
  */
 #define TP_TRAIL_HANDLE		(UINT64_C(1) << 31)
 
@@ -73,11 +74,11 @@ tp_is_trail(uint64_t handle)
 /* An index scan, running or ended. */
 typedef struct tp_trail
 {
-	uint64_t	index;			/* that it goes over */
-	uint64_t	follower;		/* handle of the scan behind it, 0: none */
-	uint64_t	delay;			/* microseconds until that comes by */
+	uint64_t	index;			/* the caller's number of the index */
+	uint64_t	follower;		/* handle of the scan that follows it; 0: none */
+	uint64_t	delay;			/* microseconds that this is behind */
 	uint64_t	heard;			/* when it began, or left its last mark */
-	uint32_t	generation;		/* changes when the place is used again */
+	uint32_t	generation;		/* changes when the place is reused */
 	uint32_t	next;			/* of an ended one: the next to be reused */
 	uint32_t	owner;
 	uint32_t	running;		/* 1, or 0 */
@@ -87,7 +88,7 @@ typedef struct tp_trail_mark
 {
 	uint64_t	key;			/* hash of index and tuple; 0: no mark */
 	uint64_t	time;			/* when it was left */
-	uint64_t	scan;			/* handle of who left it */
+	uint64_t	scan;			/* handle of the scan that left it */
 } tp_trail_mark;
 
 /* What happened so far. */
@@ -97,7 +98,7 @@ typedef struct tp_trail_counts
 	uint64_t	ended;			/* by tp_trail_end */
 	uint64_t	refused;		/* there was no room */
 	uint64_t	abandoned;		/* ended because their owner ended */
-	uint64_t	reclaimed;		/* silent for long; place taken */
+	uint64_t	reclaimed;		/* silent for long: place reused */
 } tp_trail_counts;
 
 typedef struct tp_trails_header
@@ -119,45 +120,45 @@ typedef struct tp_trails
 } tp_trails;
 
 /*
- * Bytes of a table for so many scans at a time (1 .. TP_TRAIL_MAX) and at
- * least so many marks (1 .. 2^30).  Marks should be as many as there are
- * marked tuples between the first and the last of a file of index scans.
+ * Bytes of a table for this many scans at a time (1 .. TP_TRAIL_MAX) and at
+ * least this many marks (1 .. 2^30): as many as there are marked tuples between
+ * a leader and the last scan that follows.
  */
 size_t		tp_trails_size(uint32_t scans, uint32_t marks);
 
 /* An empty table in that many bytes, 8-byte aligned. */
 tp_trails	tp_trails_init(uint32_t scans, uint32_t marks, void *block);
 
-/* The view of a table that was made there, or was moved there. */
+/* The view of a table that was made there, or moved there. */
 tp_trails	tp_trails_view(void *block);
 
 /*
- * An index scan begins.  Returns its handle, which is never 0; or 0 if there
- * is no room for it.  O(1), unless places are short: see TP_TRAIL_PATIENCE.
+ * An index scan begins.  Returns its handle, or 0 if there is no room for it.
+ * O(1), except when there is no room: see TP_TRAIL_PATIENCE.
  */
 uint64_t	tp_trail_begin(const tp_trails *trails, uint64_t index,
 						   uint32_t owner, uint64_t now);
 
 /*
- * The scan has come to this tuple (any number that names it in the index).  A
- * handle of 0, of a scan that has ended, or of scan.h's, does nothing.
+ * The scan has come to this tuple (any number that identifies it in the index).
+ * A handle of 0, of a scan that has ended, or of scan.h's, does nothing.
  */
 void		tp_trail_tuple(const tp_trails *trails, uint64_t handle,
 						   uint64_t tuple, uint64_t now);
 
-/* The scan is over.  Handles as in tp_trail_tuple. */
+/* The scan is over.  Handles as for tp_trail_tuple. */
 void		tp_trail_end(const tp_trails *trails, uint64_t handle);
 
 /* All scans of this owner are over.  Returns how many.  O(capacity). */
 uint32_t	tp_trail_end_owner(const tp_trails *trails, uint32_t owner);
 
 /*
- * Microseconds after which the running scan that follows this one, which may
- * have ended, reads what it reads; TP_NEVER if none does, or not any more.
+ * Microseconds by which a running scan follows this one, which may have ended;
+ * TP_NEVER if none does.
  */
 double		tp_trail_delay(const tp_trails *trails, uint64_t handle);
 
-/* Assert every invariant, as tp_check does; index: a scan's. */
+/* Check every invariant, as tp_check; index: a scan's. */
 int			tp_trails_check(const tp_trails *trails,
 							void (*report) (void *arg, const char *violation,
 											uint32_t index),

@@ -1,15 +1,17 @@
 /*
  * streams.h
- *	  Which accesses of a device are sequential, told by following streams.
+ *	  Which accesses of a device are sequential: those that continue a stream.
  *
- * The last positions of up to TP_STREAMS streams are remembered.  An access
- * that is up to TP_STREAM_REACH pages ahead of a stream's position continues
- * the nearest such stream and is sequential.  An access to a stream's very
- * position is a repetition, which is random.  Any other is random too and
- * begins a new stream, in place of the one whose last access was longest ago.
+ * The last positions of up to TP_STREAMS streams are remembered.  An access up
+ * to TP_STREAM_REACH pages ahead of a stream's position continues the nearest
+ * such stream and is sequential.  An access to the position itself is a
+ * repetition, and random.  Any other is random, too, and begins a new stream in
+ * place of the one whose last access was longest ago.
  *
- * So the second access of a run is the first that is seen to be sequential,
- * and as many runs can be told apart as there are streams.
+ * Costs: O(TP_STREAMS) an access.
+ * Benefits: the second access of a run is already sequential, and as many runs
+ * can be told apart as there are streams.
+ * Memory: 1.5 KiB.
  */
 #ifndef TIDEPOOL_STREAMS_H
 #define TIDEPOOL_STREAMS_H
@@ -21,7 +23,7 @@
 
 typedef struct tp_stream
 {
-	tp_page		position;		/* last page; different for each stream */
+	tp_page		position;		/* last page; no two streams have the same */
 	uint64_t	used;			/* clock of its last access; 0: none yet */
 } tp_stream;
 
@@ -32,7 +34,7 @@ typedef struct tp_streams
 	uint64_t	clock;			/* accesses so far */
 } tp_streams;
 
-/* A page is accessed.  Returns whether that is sequential.  O(TP_STREAMS). */
+/* A page is accessed.  Returns whether that is sequential. */
 static inline bool
 tp_streams_access(tp_streams *s, tp_page page)
 {

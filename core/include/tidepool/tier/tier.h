@@ -1,12 +1,12 @@
 /*
  * tier.h
- *	  A tier of pages on an SSD, between the pages in memory and the disk.
+ *	  A tier of pages on an SSD, between memory and the disk.
  *
- * Source: Canim et al., PVLDB 2010 (see extents.h).
+ * Source: M. Canim, G. A. Mihaila, B. Bhattacharjee, K. A. Ross, C. A. Lang:
+ * SSD bufferpool extensions for database systems. PVLDB 3(2), 2010.
  *
- * The SSD's frames are a pool (pool.h) under any policy.  This is what
- * happens around that pool, in the words of whoever moves the pages; the
- * table that says which frame of the SSD a page is in is the caller's.
+ * The SSD's frames are a pool (pool.h) under any policy.  The caller moves the
+ * pages and knows which frame of the SSD a page is in:
  *
  *	  memory misses a page:
  *		  if (tp_tier_read(tier, page, frame, &access))     frame: the page's,
@@ -16,7 +16,7 @@
  *			  if (frame != TP_NONE)                         the copy was stale:
  *				  ... as when it is written, below ...
  *			  to = tp_tier_offer(tier, page, usable, arg, &access);
- *			  if (to == TP_NONE)                            not to be cached
+ *			  if (!tp_is_frame(to))                         not to be cached
  *			  if (tp_is_resident(&tier->pool, to))
  *				  tp_tier_evict(tier, to, &access);         its page is lost
  *			  ... write the page to that frame ...
@@ -33,17 +33,17 @@
  *	  the page ceases to exist, or its copy cannot be written or read:
  *		  tp_tier_forget(tier, frame);
  *
- * INVARIANT.  A copy that is not stale equals the page on the disk.  So the
- * SSD may be lost at any moment: tp_tier_forget of every frame, and nothing
- * but speed is.  A stale copy is never served; it is counted when it would
- * have been, since a caller that writes through does not let it happen.
+ * INVARIANT.  A copy that is not stale equals the page on the disk.  So if the
+ * SSD is lost, at any moment, speed alone is: call tp_tier_forget for every
+ * frame.  A stale copy is never served.  A caller that writes through never
+ * reads one, so such reads are counted.
  *
- * MEMORY.  The pool's pieces, the temperatures (extents.h), a byte a frame
- * and the counters: all the caller's, all without pointers.
+ * MEMORY.  The pool's pieces, the temperatures (extents.h), a byte a frame and
+ * the counters: all the caller's, all without pointers.
  *
- * LOCKING.  One lock, the tier's, around every call.  It need not be held
- * while pages are read or written, if the frame is not usable to others
- * meanwhile; a frame being filled is free until tp_tier_admit, as in pool.h.
+ * LOCKING.  One lock, the tier's, around every call.  It need not be held while
+ * pages are read or written, if others cannot use the frame meanwhile; a frame
+ * being filled is claimed or free until tp_tier_admit, as in pool.h.
  */
 #ifndef TIDEPOOL_TIER_H
 #define TIDEPOOL_TIER_H
@@ -51,7 +51,7 @@
 #include "tidepool/tier/extents.h"
 #include "tidepool/pool.h"
 
-/* What a device takes for a page, in microseconds. */
+/* What a device takes for one page, in microseconds. */
 typedef struct tp_device
 {
 	double		random_read;
@@ -64,11 +64,10 @@ typedef struct tp_tier_counters
 {
 	uint64_t	reads;			/* memory misses */
 	uint64_t	hits;			/* of them, served by the SSD */
-	uint64_t	stale;			/* of them, not served since the copy was
-								 * stale */
-	uint64_t	refused;		/* pages read from the disk that were not to
-								 * be cached */
-	uint64_t	admitted;		/* pages that were */
+	uint64_t	stale;			/* of them, on the SSD but stale */
+	uint64_t	refused;		/* pages read from the disk that the policy
+								 * did not want */
+	uint64_t	admitted;		/* pages that came to the SSD */
 	uint64_t	evicted;		/* pages that made room */
 	uint64_t	updated;		/* copies written again with their page */
 	uint64_t	forgotten;		/* copies dropped */
@@ -84,23 +83,22 @@ typedef struct tp_tier
 } tp_tier;
 
 /*
- * What each read of a page saves if it is on the SSD: dR and dS of extents.h,
- * 0 if negative.  A page on the SSD lies anywhere, so it costs a random read
- * of the SSD either way.
+ * What a read of a page saves if it is on the SSD: dR and dS of extents.h, 0 if
+ * negative.  The SSD reads at random either way, since frames are anywhere.
  */
 void		tp_tier_savings(const tp_device *disk, const tp_device *ssd,
 							tp_extents_settings *settings);
 
 /*
- * Memory misses a page that is in this frame of the SSD (TP_NONE: in none).
- * Warms the page's extent.  Returns whether the SSD is to serve it.
+ * Memory misses a page, which is in this frame of the SSD or, if TP_NONE, in
+ * none.  Warms its extent.  Returns whether the SSD serves it.
  */
 bool		tp_tier_read(const tp_tier *tier, tp_page page, uint32_t frame,
 						 const tp_access *access);
 
 /*
- * The page was read from the disk: the frame to cache it in, free or to be
- * evicted first, or TP_NONE or TP_REFUSED, as tp_victim.
+ * The page was read from the disk.  Returns the frame to cache it in, free or
+ * to be evicted first; or TP_NONE or TP_REFUSED, as tp_victim.
  */
 uint32_t	tp_tier_offer(const tp_tier *tier, tp_page page, tp_usable usable,
 						  void *arg, const tp_access *access);
@@ -113,10 +111,10 @@ void		tp_tier_admit(const tp_tier *tier, uint32_t frame, tp_page page,
 void		tp_tier_dirtied(const tp_tier *tier, uint32_t frame);
 void		tp_tier_written(const tp_tier *tier, uint32_t frame);
 
-/* The frame's copy is of no use any more: the frame is free. */
+/* The frame's copy is useless: the frame is free. */
 void		tp_tier_forget(const tp_tier *tier, uint32_t frame);
 
-/* As tp_check, and that no free frame is stale. */
+/* As tp_check; also, no free frame is stale. */
 int			tp_tier_check(const tp_tier *tier, tp_report report, void *arg);
 
 #endif							/* TIDEPOOL_TIER_H */

@@ -1,0 +1,58 @@
+/*
+ * frame.h
+ *	  A frame as a view of its pool shows it: state, page, extra bytes.
+ *
+ * LOCKING.  None: the node's fields are loaded with relaxed atomics.
+ */
+#ifndef TIDEPOOL_FRAME_H
+#define TIDEPOOL_FRAME_H
+
+#include "tidepool/policy.h"
+
+/* What the policy keeps of a frame in addition to its node. */
+static inline void *
+tp_extra(const tp_pool *pool, uint32_t frame)
+{
+	return pool->extra + (size_t) frame * pool->extra_stride;
+}
+
+/* The list that the frame is on, or TP_CLAIMED | the one that it was on. */
+static inline unsigned
+tp_list_tag(const tp_pool *pool, uint32_t frame)
+{
+	return __atomic_load_n(&pool->nodes[frame].list, __ATOMIC_RELAXED);
+}
+
+/* Does the frame hold a page, as far as the policy knows? */
+static inline bool
+tp_is_resident(const tp_pool *pool, uint32_t frame)
+{
+	unsigned	list = tp_list_tag(pool, frame);
+
+	return list != TP_FREE && list < TP_CLAIMED;
+}
+
+static inline bool
+tp_is_claimed(const tp_pool *pool, uint32_t frame)
+{
+	return tp_list_tag(pool, frame) >= TP_CLAIMED;
+}
+
+/* The page in the frame; of a claimed or free one, what was there last. */
+static inline tp_page
+tp_page_of(const tp_pool *pool, uint32_t frame)
+{
+	const tp_node *node = &pool->nodes[frame];
+
+	return tp_page_make(__atomic_load_n(&node->relation, __ATOMIC_RELAXED),
+						__atomic_load_n(&node->block, __ATOMIC_RELAXED));
+}
+
+/* Changes whenever the page in the frame does. */
+static inline uint32_t
+tp_generation(const tp_pool *pool, uint32_t frame)
+{
+	return __atomic_load_n(&pool->nodes[frame].generation, __ATOMIC_RELAXED);
+}
+
+#endif							/* TIDEPOOL_FRAME_H */

@@ -1,0 +1,210 @@
+/*
+ * candidates.h
+ *	  Candidates for eviction, furthest first, and what a process keeps of them
+ *	  from one choice to the next.
+ *
+ * A choice ranks candidates by how long their pages will not be referenced, and
+ * keeps the furthest few.  The first `due` of them are its victims, one now and
+ * the others at the next evictions; the rest are remembered: the next choice
+ * considers them again.
+ */
+#ifndef TIDEPOOL_CANDIDATES_H
+#define TIDEPOOL_CANDIDATES_H
+
+#include "tidepool/assertion.h"
+
+#include "prediction/page_history.h"
+
+enum
+{
+	MOST_VICTIMS = 16,
+	MOST_REMEMBERED = 16,
+	MOST_CANDIDATES = MOST_VICTIMS + MOST_REMEMBERED
+};
+
+typedef struct candidate
+{
+	uint32_t	frame;
+	uint32_t	generation;		/* of the page that was looked at */
+	double		wait;			/* microseconds until the next reference */
+	uint64_t	last;			/* time of the last one */
+	bool		stale;			/* remembered: wait and last are of then */
+	bool		usable;			/* has been asked: may be taken */
+} candidate;
+
+/* How candidates are ranked. */
+typedef struct ranking
+{
+	uint32_t	victims;		/* chosen at once, 1 .. MOST_VICTIMS */
+	uint32_t	keep;			/* them and the remembered */
+	bool		lru;			/* of equals, the least recently used first */
+} ranking;
+
+/* A candidate that was chosen or is remembered. */
+typedef struct chosen_frame
+{
+	uint32_t	frame;
+	uint32_t	generation;
+	double		expected;		/* time of the next reference, as estimated */
+	uint64_t	last;			/* time of the last one, as of then */
+} chosen_frame;
+
+/* One process's.  Zero-initialised to begin. */
+typedef struct chosen_frames
+{
+	uint64_t	chosen_at;		/* time of the choice */
+	uint32_t	count;
+	uint32_t	due;			/* the first of them, to be evicted next */
+	uint32_t	next;			/* the next of these */
+	chosen_frame list[MOST_CANDIDATES]; /* furthest first */
+} chosen_frames;
+
+/* ---- the ranking ---- */
+
+static inline bool
+is_further(const candidate *a, const candidate *b, bool lru)
+{
+	if (a->wait != b->wait)
+		return a->wait > b->wait;
+	return lru && a->last < b->last;
+}
+
+/* Take a candidate off a list of n.  Returns how many remain. */
+static inline uint32_t
+drop_candidate(candidate *list, uint32_t n, uint32_t place)
+{
+	n--;
+	for (uint32_t i = place; i < n; i++)
+		list[i] = list[i + 1];
+	return n;
+}
+
+/*
+ * Rank a newcomer in a list of n, furthest first, after those that are as far;
+ * at most rank->keep remain.  Returns how many.
+ */
+static inline uint32_t
+rank_candidate(candidate *list, uint32_t n, const ranking *rank,
+			   const candidate *newcomer)
+{
+	uint32_t	place = n;
+
+	while (place > 0 && is_further(newcomer, &list[place - 1], rank->lru))
+		place--;
+	if (place == rank->keep)
+		return n;
+	n = n < rank->keep ? n + 1 : n;
+	for (uint32_t i = n - 1; i > place; i--)
+		list[i] = list[i - 1];
+	list[place] = *newcomer;
+	return n;
+}
+
+/* The candidate in this frame, among n; n if there is none. */
+static inline uint32_t
+find_candidate(const candidate *list, uint32_t n, uint32_t frame)
+{
+	uint32_t	i = 0;
+
+	while (i < n && list[i].frame != frame)
+		i++;
+	return i;
+}
+
+/* ---- from choice to choice ---- */
+
+/* Has the frame still got that page, and may the caller take it? */
+static inline bool
+may_be_taken(const tp_pool *pool, uint32_t frame, uint32_t generation,
+			 tp_usable usable, void *arg)
+{
+	return tp_generation(pool, frame) == generation &&
+		(usable == NULL || usable(arg, frame));
+}
+
+/*
+ * The next victim of the last choice, or TP_NONE.  A page that was referenced
+ * since is spared.
+ */
+static inline uint32_t
+next_chosen(const tp_pool *pool, chosen_frames *chosen, tp_usable usable,
+			void *arg)
+{
+	for (; chosen->next < chosen->due; chosen->next++)
+	{
+		const chosen_frame *c = &chosen->list[chosen->next];
+
+		if (may_be_taken(pool, c->frame, c->generation, usable, arg) &&
+			tp_load64(&page_history_of(pool, c->frame)->last) <=
+			chosen->chosen_at)
+			return c->frame;
+	}
+	return TP_NONE;
+}
+
+/*
+ * Rank the remembered, with their waits as estimated then: nothing of their
+ * pages is touched.  Returns how many there are.
+ */
+static inline uint32_t
+rank_remembered(const chosen_frames *chosen, const ranking *rank, uint64_t now,
+				candidate *list)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t i = rank->victims; i < chosen->count; i++)
+	{
+		const chosen_frame *c = &chosen->list[i];
+		double		wait = c->expected - (double) now;
+		candidate	remembered;
+
+		remembered.frame = c->frame;
+		remembered.generation = c->generation;
+		remembered.wait = wait > 0 ? wait : 0;
+		remembered.last = c->last;
+		remembered.stale = true;
+		remembered.usable = false;
+		n = rank_candidate(list, n, rank, &remembered);
+	}
+	return n;
+}
+
+/* These n are the choice; the first of them is being proposed. */
+static inline void
+choose_candidates(chosen_frames *chosen, const ranking *rank, uint64_t now,
+				  const candidate *list, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+	{
+		chosen->list[i].frame = list[i].frame;
+		chosen->list[i].generation = list[i].generation;
+		chosen->list[i].expected = (double) now + list[i].wait;
+		chosen->list[i].last = list[i].last;
+	}
+	chosen->count = n;
+	chosen->due = n < rank->victims ? n : rank->victims;
+	chosen->next = 1;
+	chosen->chosen_at = now;
+}
+
+/* For a policy's check. */
+static inline int
+chosen_check(const chosen_frames *chosen, const ranking *rank,
+			 tp_report report, void *arg)
+{
+	int			bad = 0;
+
+	bad += tp_expect(chosen->count <= rank->keep,
+					 "more frames chosen than wanted", chosen->count, report, arg);
+	bad += tp_expect(chosen->due <= chosen->count &&
+					 chosen->due <= rank->victims,
+					 "more frames due than chosen", chosen->due, report, arg);
+	for (uint32_t i = 0; i < chosen->count; i++)
+		for (uint32_t j = 0; j < i; j++)
+			bad += tp_expect(chosen->list[i].frame != chosen->list[j].frame,
+							 "frame chosen twice", chosen->list[i].frame, report,
+							 arg);
+	return bad;
+}
+
+#endif							/* TIDEPOOL_CANDIDATES_H */

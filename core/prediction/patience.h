@@ -1,0 +1,48 @@
+/*
+ * patience.h
+ *	  When a scan that has gone silent counts as gone.
+ *
+ * After TP_SCAN_PATIENCE, or after PATIENT_STRIDES times what it takes for a
+ * stride at its present speed, if that is longer.
+ */
+#ifndef TIDEPOOL_PATIENCE_H
+#define TIDEPOOL_PATIENCE_H
+
+#include "tidepool/prediction/scan.h"
+
+/* Blocks after which a scan's speed is measured. */
+#define STRIDE (TP_BLOCK_GROUP / 4)
+
+#define PATIENT_STRIDES 16
+
+/*
+ * Ticks of about 65 milliseconds, modulo 2^32: a scan that has been gone for
+ * four years seems to be back.
+ */
+static inline uint32_t
+tick_of(uint64_t now)
+{
+	return (uint32_t) (now >> 16);
+}
+
+static inline bool
+is_later(uint32_t tick, uint32_t than)
+{
+	return (int32_t) (tick - than) > 0;
+}
+
+/* The tick after which a scan heard of now, with this speed, counts as gone. */
+static inline uint32_t
+patience_until(uint64_t now, float block_time)
+{
+	double		strides = (double) block_time * STRIDE * PATIENT_STRIDES;
+	double		longest = (double) ((uint64_t) 1 << 40);
+
+	if (strides < TP_SCAN_PATIENCE)
+		strides = TP_SCAN_PATIENCE;
+	if (strides > longest)
+		strides = longest;
+	return tick_of(now + (uint64_t) strides) + 1;
+}
+
+#endif							/* TIDEPOOL_PATIENCE_H */
