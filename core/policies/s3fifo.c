@@ -32,6 +32,7 @@
  * Memory: nothing in addition to the node; `ghost` ghosts a frame.
  */
 #include "tidepool/parts/count.h"
+#include "tidepool/parts/queue_pair.h"
 
 enum
 {
@@ -105,44 +106,24 @@ s3fifo_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 /*
- * The page to look at next, or TP_NONE.  in_vain marks the queues in which a
- * search has found nothing; they are not searched again.
- */
-static uint32_t
-next_page(const tp_pool *pool, bool *in_vain, tp_usable usable, void *arg)
-{
-	unsigned	first = s_has_target_size(pool) ? S : M;
-	const unsigned queues[] = {first, first == S ? M : S};
-
-	for (int i = 0; i < 2; i++)
-	{
-		uint32_t	frame = in_vain[queues[i]] ? TP_NONE :
-			tp_list_search(pool, queues[i], usable, arg);
-
-		if (frame != TP_NONE)
-			return frame;
-		in_vain[queues[i]] = true;
-	}
-	return TP_NONE;
-}
-
-/*
- * Algorithm 1, lines 14 to 40, EVICT, without the eviction itself.  A page that moves
- * is looked at again in M at most three times.  Only hits that race with the
- * search exhaust the looks; then the first usable page goes.
+ * Algorithm 1, lines 14 to 40, EVICT, without the eviction itself.  A page that
+ * moves is looked at again in M at most three times.  Only hits that race with
+ * the search exhaust the looks; then the first usable page goes.
  */
 static uint32_t
 s3fifo_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			  void *arg, const tp_access *access)
 {
 	static const uint8_t order[] = {S, M};
-	bool		in_vain[M + 1] = {false};
+	queue_pair_search search = {{false}};
 
 	(void) incoming;
 	(void) access;
 	for (uint64_t looks = UINT64_C(3) * tp_resident(pool) + 1; looks > 0; looks--)
 	{
-		uint32_t	frame = next_page(pool, in_vain, usable, arg);
+		bool		s_first = s_has_target_size(pool);
+		uint32_t	frame = queue_pair_next(pool, &search, s_first ? S : M,
+											s_first ? M : S, usable, arg);
 		uint8_t		frequency;
 		bool		on_s;
 
@@ -153,8 +134,7 @@ s3fifo_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 		if (frequency <= (on_s ? 1 : 0))
 			return frame;
 		set_count(pool, frame, on_s ? 0 : (uint8_t) (frequency - 1));
-		tp_list_move_head(pool, M, frame);
-		in_vain[M] = false;
+		queue_pair_move(pool, &search, M, frame);
 	}
 	return tp_lists_usable_tail(pool, order, 2, usable, arg);
 }
