@@ -11,11 +11,11 @@
  * frequency says (page_history.h).  Of a random sample the page expected last
  * goes; of equals, by default, the one used least recently.
  *
- * Why the structure differs from the paper's, and the decisions do not: whether
- * a frame is pinned is asked of the furthest alone, not of the whole sample,
- * because each answer costs a cache miss and few frames are pinned.  A pinned
- * one is dropped and the next furthest asked, so the furthest usable frame of
- * the sample is found all the same.
+ * Why the structure differs from the paper's, and the decisions do not: nothing
+ * is kept of the scans for each block group; an estimate is computed from the
+ * running scans when it is asked for (scan.h has the argument).  Of an estimate
+ * that cannot make a page one of the furthest the exact value is not computed:
+ * it would not be used.
  *
  * Where the decisions differ:
  *	1. frequency=auto, the default: references through registered scans do not
@@ -39,11 +39,15 @@
  *	   sample is SAMPLE_MAX (256) frames at most.
  *	6. Of several victims chosen at once (`victims`), a page referenced since is
  *	   spared.
- *	7. The candidates remembered are each process's own, so a choice takes no
+ *	7. Whether a frame is pinned is asked of the furthest candidates alone, not
+ *	   of the whole sample, since each answer costs a cache miss and few frames
+ *	   are pinned.  If all candidates kept are, a sample of usable frames is
+ *	   drawn instead.
+ *	8. The candidates remembered are each process's own, so a choice takes no
  *	   lock.
- *	8. References at the same time count as one (page_history.h).
- *	remember=0,neighbours=off,scan_history=off with frequency=on or off is the
- *	paper.
+ *	9. References at the same time count as one (page_history.h).
+ *	The paper's is remember=0,neighbours=off,scan_history=off with frequency=on
+ *	or off, except for 5 to 9.
  *
  * Costs: an estimate looks at all scans of the page's relation (a few
  * nanoseconds each).  An eviction makes samples of them and a few more, each on

@@ -2,9 +2,9 @@
  * page_history.h
  *	  What PBM keeps of the references to a page.
  *
- * The scans that are registered say when they will read a page.  Its history is
- * for the other references: these *count*, references through trailing index
- * scans included.
+ * Registered scans say when they will read a page.  Its history is for the other
+ * references, those through trailing index scans included: these *count* (with
+ * frequency=on all do).
  *
  * LOCKING.  None: all fields are relaxed atomics.  Of two concurrent references
  * one may be lost, or the time of one may stand with the interval of the other:
