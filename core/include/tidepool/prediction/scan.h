@@ -30,6 +30,54 @@
  *	   (TP_SCAN_PATIENCE), so that one that stalls or vanishes protects no
  *	   pages; its place is taken when places are short.
  *
+ * DEFINITION.  Times are in microseconds; time that goes backwards counts as
+ * none.  What is smoothed or fades is a float, and so are waits.
+ *
+ *	  begin		block_time is 1e6 / speed.  Without a speed it is the registry's,
+ *				20 at first.
+ *	  advance	The scan is measured if it has come 32 blocks since it last was,
+ *				or is gone.  With `seen` the time a block took since then, at
+ *				most 64 * max(block_time, 1):
+ *				  block_time += 0.25 * (seen - block_time)
+ *				and the registry's block_time moves likewise towards the scan's.
+ *	  gone		A scan is gone if (now >> 16) > until, where
+ *				  until = ((now + patience) >> 16) + 1
+ *				as of when it began or was last measured.  patience is
+ *				TP_SCAN_PATIENCE, or 512 block times if that is more, but at
+ *				most 2^40.
+ *	  wait		of a block that is number n in the scan's order, from 0:
+ *				(n - done) * block_time.  Never if n < done, or the scan is gone.
+ *	  room		A scan goes to the tp_scan_lanes of its relation that was
+ *				linked last of those with a free lane, else to a new one.  If
+ *				there is none, all scans that are gone end first.
+ *
+ * HISTORY (tp_scan_expected_access) is kept per relation, in one of four
+ * neighbouring places.  A new one takes the last empty one of them, else that
+ * of the relation whose last scan began longest ago.
+ *
+ *	  region	2^shift blocks, 2^7 at first.  A scan begins: regions are merged
+ *				in pairs, which have half the visits of the two together, until
+ *				TP_HISTORY_REGIONS reach the relation's end.  That is low + size.
+ *				Without a size, or for want of a bitmap, it is where the range
+ *				ends; with a bitmap and no size, where bitmaps end.
+ *	  interval	A scan begins, not the first: interval += w * (gap - interval),
+ *				gap the time since the last one began, w = 1 / begun, at least
+ *				1/16.
+ *	  total		A scan begins: total fades by one scan, then += 1.
+ *	  visits	A scan is measured in another region than the last time, and its
+ *				relation's history is still in its place: the region's visits
+ *				fade by the scans begun since the last visit, then += 1.  Also,
+ *				with t the time since the scan began,
+ *				  lead_time += 0.01 * (t - lead_time); = t if it was 0.
+ *	  fading	by n scans, H being TP_HISTORY_SCANS: divide by 2^(n / H),
+ *				rounded down, and multiply by 1 - (n % H) / 2H.  0 if n / H > 60.
+ *
+ * Then a page is expected after lead_time + e, where
+ *	  e = max(interval, time since the last scan began) * total / visits
+ * is never with fewer than two scans or no visits.  With a running scan that
+ * reads it after w: after w if w <= lead_time or e is never, else after
+ * lead_time + 1 / (1 / (w - lead_time) + 1 / e).
+ *
  * MEMORY.  One block of fixed size, of indexes and numbers, never pointers:
  *
  *	  header | relations[4 * scans, a power of two] | lanes[scans]
@@ -104,8 +152,9 @@ typedef struct tp_scan_spec
 								 * low 0 and the relation's size for most.  0:
 								 * it never comes round */
 	bool		backward;		/* towards lower block numbers */
-	const tp_bitmap *bitmap;	/* of a bitmap scan; then first, count, low
-								 * and size are ignored */
+	const tp_bitmap *bitmap;	/* of a bitmap scan; then first and count are
+								 * ignored, and low and size say only where
+								 * the relation ends, size 0: unknown */
 	double		speed;			/* blocks per second that are expected, 0 if
 								 * unknown: as the scans before it */
 	uint32_t	owner;			/* who runs it: see tp_scan_end_owner */
@@ -228,7 +277,9 @@ tp_scans	tp_scans_view(void *block);
 
 /*
  * Register a scan.  Returns its handle, which is never 0; or 0 if there is no
- * room for it or it would read nothing: it then simply goes unpredicted.
+ * room for it or it would read nothing: it then simply goes unpredicted.  A
+ * range that begins or ends outside of the relation, or goes round more than
+ * once, reads nothing.
  * O(1); the lanes are searched for scans that are gone if there is no room.
  */
 uint64_t	tp_scan_begin(const tp_scans *scans, const tp_scan_spec *spec,

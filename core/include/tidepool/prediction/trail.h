@@ -25,14 +25,17 @@
  *	   follower puts its own marks in the place of those it finds, that is the
  *	   nearest one, and a third follows the second.
  *	3. One that overtakes its leader is the leader from then on.
+ *	4. Marks of scans that have ended are not followed.
  *
  * MEMORY.  One block of fixed size, of indexes and numbers, never pointers:
  *
  *	  header | scans[capacity] | marks[a power of two]
  *
- * A mark is in the place that the hash names; a later one overwrites it.  Ended
- * scans are reused in the order in which they ended, so that their delays can
- * be asked for as long as possible.
+ * A tuple's hash is tp_mix64(tuple + tp_mix64(index)), and its mark is in place
+ * hash / TP_TRAIL_EVERY, modulo the number of marks; a later one overwrites it.
+ * Ended scans are reused in the order in which they ended, so that their delays
+ * can be asked for as long as possible; those ended for want of room
+ * (TP_TRAIL_PATIENCE) count as ended in the order of their numbers.
  *
  * LOCKING.  The core takes no locks.
  *	  tp_trail_begin, tp_trail_end, tp_trail_end_owner: the caller holds the
