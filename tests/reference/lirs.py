@@ -175,7 +175,7 @@ class LIRS(Model):
         return [[frames[page] for page in self.queue]]
 
     def on_restore(self, frame: int, evicted: Evicted) -> None:
-        """All that was known of its references is lost, unless it was remembered as non-resident."""
+        """Its references are lost, unless it was remembered as non-resident."""
         page = evicted.page
         if page in self.ghosts:
             self.ghosts.remove(page)
