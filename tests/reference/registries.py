@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reference.scans import ScanModel
 from tidepool import Scans
@@ -49,7 +49,7 @@ class Registries:
     ) -> None:
         """Of ``ranges``, or of the ``count`` blocks from ``first`` on, if it is a bitmap scan."""
         blocks = ranges or [(first & 0xFFFFFFFF, count)]
-        arguments = {
+        arguments: dict[str, Any] = {
             "low": shape.low,
             "backward": shape.backward,
             "ranges": blocks if shape.bitmap else None,
