@@ -1,8 +1,7 @@
 """Miss counts of whole replays: the simulator's equal those of slow independent programs.
 
-Those are the models of tests/reference, for every policy; the papers' own
-formulations, where the policy says that it decides the same although it is
-cut into other steps; and for the classical algorithms a few lines below.
+Those are the models of tests/reference, for every policy, and for the classical
+algorithms a few lines below.  Programs written from the papers: test_papers.py.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from reference import MODELS, papers
+from reference import MODELS
 from reference.base import CORRELATED, REFUSED, VACUUM, WRITE
 from tidepool import parse_policy
 from tidepool.simulation import Cell, Result, simulate
@@ -214,23 +213,10 @@ CLASSICS: dict[str, Callable[[list[int], int], int]] = {
     "opt:bypass=on": lambda pages, frames: opt(pages, frames, bypass=True),
 }
 
-# ---- the papers ----
-
-PAPERS: dict[str, Callable[[list[int], int], int]] = {
-    "arc": papers.arc,
-    "2q": lambda pages, c: papers.two_q(pages, c, kin=max(1, c // 4), kout=max(1, c // 2)),
-    "2q:kin=0.5,kout=2": lambda pages, c: papers.two_q(pages, c, kin=max(1, c // 2), kout=2 * c),
-    "mq": lambda pages, c: papers.mq(pages, c, m=8, life_time=c, qout_size=4 * c),
-    "mq:queues=3,lifetime=20,qout=1": lambda pages, c: papers.mq(
-        pages, c, m=3, life_time=20, qout_size=c
-    ),
-}
-
 
 @pytest.mark.parametrize("trace", [name for name in GENERATORS if name != "flagged"])
-@pytest.mark.parametrize("policy", [*CLASSICS, *PAPERS])
+@pytest.mark.parametrize("policy", CLASSICS)
 def test_as_published(policy: str, trace: str) -> None:
     pages = [page for page, _ in references(trace)]
-    misses = (CLASSICS | PAPERS)[policy]
     for result in simulated(policy, trace):
-        assert result.misses == misses(pages, result.frames)
+        assert result.misses == CLASSICS[policy](pages, result.frames)

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 
 from reference import MODELS
 from reference.base import CORRELATED, REFUSED, VACUUM, WRITE, Model
-from tidepool import PolicySpec, Pool, Scans, parse_policy, policies
+from reference.registries import Registries, Shape
+from tidepool import PolicySpec, Pool, parse_policy, policies
 from tidepool._sim import lib
 
 CAPACITY = 16
@@ -91,9 +92,20 @@ SPECS = [
 Operation = tuple[Any, ...]  # the name of a method of Pair, and its arguments
 
 FLAGS = [0, 0, 0, WRITE, CORRELATED, VACUUM, WRITE | CORRELATED, WRITE | VACUUM]
-SPEEDS = [0, 1e5, 1e6, 1e7, 3e5]  # of scans, by kind, blocks per second
 RELATION_BLOCKS = 896
-WAITS = [1, 3, 10, 100, 10**5]
+# scans, by kind: how they go through their relation, and blocks per second
+KINDS = [
+    (Shape(RELATION_BLOCKS), 0),
+    (Shape(RELATION_BLOCKS), 1e5),
+    (Shape(RELATION_BLOCKS, backward=True), 1e6),
+    (Shape(RELATION_BLOCKS, backward=True), 1e7),
+    (Shape(RELATION_BLOCKS, bitmap=True), 3e5),
+    (Shape(), 0),
+    (Shape(backward=True), 1e6),
+    (Shape(512, low=128), 1e4),
+    (Shape(RELATION_BLOCKS, backward=True, bitmap=True), 0),
+]
+WAITS = [1, 3, 10, 100, 10**5, 2 * 10**6]  # the last is beyond the patience with scans
 
 
 class Pair:
@@ -101,13 +113,14 @@ class Pair:
 
     def __init__(self, spec: str, frames: int, pages: int, seed: int) -> None:
         parsed = parse_policy(spec)
-        self.scans = Scans(capacity=6, bitmaps=1)
-        self.handles = [0]  # of scans that began
-        self.pool = Pool(parsed, frames=frames, capacity=CAPACITY, seed=seed, scans=self.scans)
+        self.scans = Registries(capacity=3, bitmaps=1)
+        self.pool = Pool(
+            parsed, frames=frames, capacity=CAPACITY, seed=seed, scans=self.scans.scans
+        )
         self.model: Model = MODELS[parsed.policy.name](
             parsed.params(), seed, ghosts_per_frame(parsed), CAPACITY
         )
-        self.model.scans = self.scans
+        self.model.scans = self.scans.model
         for frame in range(frames):
             self.model.join(frame)
         self.pages = pages
@@ -164,7 +177,6 @@ class Pair:
         self.model.admit(frame, page, flags, self.backend)
 
     def compare(self) -> None:
-        self.scans.now = self.pool.now  # the model asks at other times
         assert self.pool.check() == []
         assert str(self.pool) == self.model.describe()
 
@@ -330,39 +342,32 @@ class Pair:
     # ---- scans ----
 
     def begin_scan(self, first: int, count: int, kind: int) -> None:
-        """Of either relation, in either direction, wrapping; or with a bitmap."""
-        first = self.number(first)
-        ranges = [(first & 0xFFFFFFFF, count)] if kind == 4 else None
-        self.handles.append(
-            self.scans.begin(
-                first,
-                count,
-                RELATION_BLOCKS,
-                backward=bool(kind & 2),
-                ranges=ranges,
-                speed=SPEEDS[kind],
-            )
-        )
+        """Of either relation or, which takes places only, of a third."""
+        shape, speed = KINDS[kind]
+        first = 1 << 35 if first % 8 == 7 else self.number(first)
+        self.scans.begin(first, count, shape, speed=speed, owner=kind % 2)
 
     def begin_index_scan(self, index: int) -> None:
-        self.handles.append(self.scans.begin_index_scan(index))
+        self.scans.begin_index_scan(index)
 
     def through(self, handle: int) -> None:
         """References are made through this scan from now on, if it is one."""
-        self.pool.scan = self.model.scan = self.handles[handle % len(self.handles)]
+        handles = self.scans.handles
+        self.pool.scan = self.model.scan = handles[handle % len(handles)]
 
     def advance(self, page: int) -> None:
-        """The scan comes to a page, or near a tuple that is marked."""
-        for handle in self.handles[-4:]:
+        """The scans come to a page, or near a tuple that is marked."""
+        for handle in self.scans.handles[-4:]:
             self.scans.advance(handle, self.number(page))
             for tuple_ in range(page, page + 20):
                 self.scans.tuple(handle, tuple_)
-        assert self.scans.check() == []
+        self.scans.compare(map(self.number, range(0, PAGES, 5)))
 
     def end_scan(self, handle: int) -> None:
-        handle = self.handles[handle % len(self.handles)]
-        self.scans.end(handle)
-        self.scans.end_index_scan(handle)
+        self.scans.end(self.scans.handles[handle % len(self.scans.handles)])
+
+    def end_owner(self, owner: int) -> None:
+        self.scans.end_owner(owner)
 
     def run(self, operations: list[Operation]) -> None:
         for name, *args in operations:
@@ -419,12 +424,13 @@ WALK: dict[str, tuple[int, Callable[[Random], tuple[Any, ...]]]] = {
     ),
     "begin_scan": (
         12,
-        lambda r: (r.randrange(PAGES), r.randint(1, RELATION_BLOCKS), r.randrange(5)),
+        lambda r: (r.randrange(PAGES), r.randint(1, RELATION_BLOCKS), r.randrange(len(KINDS))),
     ),
     "begin_index_scan": (3, lambda r: (r.randrange(2),)),
     "through": (12, lambda r: (r.randrange(-4, 1),)),
     "advance": (12, lambda r: (r.randrange(PAGES),)),
     "end_scan": (2, lambda r: (r.randrange(-4, 0),)),
+    "end_owner": (1, lambda r: (r.randrange(2),)),
 }
 OFTEN = {name: often for name, (often, _) in WALK.items()}
 CALM = {
@@ -438,6 +444,7 @@ CALM = {
         "through",
         "advance",
         "end_scan",
+        "end_owner",
     )
 }
 PINNING = OFTEN | {"pin_page": 120, "unpin_one": 110, "pin_victim": 20, "unpin": 2}
@@ -496,11 +503,17 @@ operation = st.one_of(
         st.integers(1, CAPACITY),
         st.integers(0, 2**CAPACITY - 1),
     ),
-    st.tuples(st.just("begin_scan"), pages, st.integers(1, RELATION_BLOCKS), st.integers(0, 4)),
+    st.tuples(
+        st.just("begin_scan"),
+        pages,
+        st.integers(1, RELATION_BLOCKS),
+        st.integers(0, len(KINDS) - 1),
+    ),
     st.tuples(st.just("begin_index_scan"), st.integers(0, 1)),
     st.tuples(st.just("through"), st.integers(-4, 0)),
     st.tuples(st.just("advance"), pages),
     st.tuples(st.just("end_scan"), st.integers(-4, -1)),
+    st.tuples(st.just("end_owner"), st.integers(0, 1)),
 )
 # (a plain list would have about ten operations, however long it may be)
 operations = st.integers(0, 40).flatmap(lambda n: st.lists(operation, min_size=n, max_size=n))

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from math import inf
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
-from tidepool.scans import Scans
+if TYPE_CHECKING:
+    from reference.scans import ScanModel
 
 WRITE, CORRELATED, VACUUM = 0x01, 0x02, 0x04
 
@@ -202,7 +203,7 @@ class Model:
         self.now = 0
         self.backend = 0
         self.scan = 0
-        self.scans: Scans | None = None
+        self.scans: ScanModel | None = None
         self.ghosts_per_frame = ghosts_per_frame
         self.members: list[int] = []
         self.free: list[int] = []  # next to be used first
@@ -227,10 +228,7 @@ class Model:
 
     def next_access(self, page: int) -> float:
         """In how many microseconds a scan will read the page."""
-        if self.scans is None:
-            return inf
-        self.scans.now = self.now
-        return self.scans.next_access(page)
+        return inf if self.scans is None else self.scans.next_access(page, self.now)
 
     # ---- randomness, as core/include/tidepool/parts/random.h ----
 

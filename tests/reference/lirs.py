@@ -178,12 +178,14 @@ class LIRS(Model):
         return [[frames[page] for page in self.queue]]
 
     def on_restore(self, frame: int, evicted: Evicted) -> None:
-        """It is in S no longer, unless it was remembered as non-resident."""
+        """Its references are lost, unless it was remembered as non-resident."""
         page = evicted.page
         if page in self.ghosts:
             self.ghosts.remove(page)
         else:
             self.remove_all(page)
+            if page == self.previous:
+                self.previous = None
         (order,) = self.frame_lists()
         if evicted.place is None:
             order.append(frame)

@@ -110,12 +110,12 @@ class PBM(Model):
         waits = [inf]
         history = self.history[frame]
         if self.scans is not None:
-            self.scans.now = now
-            history_too = self.value("scan_history")
-            ask = self.scans.expected_access if history_too else self.scans.next_access
-            waits.append(ask(self.page[frame]))
+            ask = (
+                self.scans.expected_access if self.value("scan_history") else self.scans.next_access
+            )
+            waits.append(ask(self.page[frame], now))
         if self.scans is not None and self.value("index_scans") and history.trail:
-            delay = self.scans.delay(history.trail)
+            delay = self.scans.trails.delay(history.trail)
             expected = delay - history.age(now)
             if delay < inf and (expected >= 0 or expected > -delay):
                 waits.append(max(0.0, expected))

@@ -20,13 +20,16 @@ class Cache:
     """Pages resident in ``frames`` frames.
 
     ``hit`` is told only of references that count, unless ``counts_all``;
-    ``load`` returns the pages that went to make room.
+    ``load`` returns the pages that went to make room, or the page itself if it
+    is refused.
     """
 
     counts_all = False
 
     def __init__(self, frames: int) -> None:
         self.frames = frames
+        self.position = 0  # of the event being replayed
+        self.time = 0  # its time
 
     def __contains__(self, page: int) -> bool:
         raise NotImplementedError
@@ -45,6 +48,10 @@ class Cache:
     def frame_of(self, page: int) -> int:
         """Where it lies, if that matters."""
         return 0
+
+    def pin(self, page: int) -> None: ...
+
+    def unpin(self, page: int) -> None: ...
 
 
 class LRU(Cache):
@@ -182,14 +189,13 @@ class OPT(Cache):
         super().__init__(frames)
         self.events, self.bypass = events, bypass
         self.pages: set[int] = set()
-        self.now = 0
 
     def __contains__(self, page: int) -> bool:
         return page in self.pages
 
     def next_use(self, page: int) -> int:
         """Of the page as it is now: once forgotten, it is as good as never used again."""
-        for i in range(self.now + 1, len(self.events)):
+        for i in range(self.position + 1, len(self.events)):
             event = self.events[i]
             if event.is_reference and event.page == page:
                 return i
@@ -239,7 +245,10 @@ def replay(
     window: int = 0,
     resize: Sequence[tuple[int, int]] = (),
 ) -> Counts:
-    """Replay the events, counting what a Result counts."""
+    """Replay the events, counting what a Result counts.
+
+    A page that is written but refused is written to the disk at once.
+    """
     counts = Counts()
     dirty: set[int] = set()
     last: dict[int, tuple[int, int]] = {}
@@ -247,8 +256,8 @@ def replay(
     misses: Counter[int] = Counter()
     done = interval_misses = 0
     for now, event in enumerate(events):
-        if isinstance(cache, OPT):
-            cache.now = now
+        time = now if event.time is None else event.time
+        cache.position, cache.time = now, time
         if event.kind == Kind.FORGET:
             gone = sorted(p for p in {e.page for e in events} if p in cache and forgets(event, p))
             if event.count == 0:  # the caches are searched for the pages, not the reverse
@@ -257,6 +266,14 @@ def replay(
                 cache.forget(page)
                 dirty.discard(page)
             counts.forgotten += len(gone) if done >= warmup else 0
+        elif event.page in cache:
+            match event.kind:
+                case Kind.PINNED:
+                    cache.pin(event.page)
+                case Kind.UNPINNED:
+                    cache.unpin(event.page)
+                case Kind.DIRTIED:
+                    dirty.add(event.page)
         if not event.is_reference:
             continue
         for at, frames in resize:
@@ -265,7 +282,6 @@ def replay(
                 counts.write_backs += len(dirty & set(gone)) if done >= warmup else 0
                 dirty -= set(gone)
         page, counted = event.page, done >= warmup
-        time = now if event.time is None else event.time
         previous = last.get(event.backend)
         if window and previous and previous[0] == page and time - previous[1] <= window:
             event = event._replace(flags=event.flags | Flag.CORRELATED)
@@ -283,6 +299,8 @@ def replay(
                 cache.hit(page, event)
         if event.kind == Kind.WRITE and page in cache:
             dirty.add(page)
+        elif event.kind == Kind.WRITE:
+            counts.write_backs += counted
         done += 1
         counts.requests += counted
         counts.misses += counted and miss

@@ -13,6 +13,7 @@ from reference.page_temperature import PageTemperature
 from reference.tac import TAC
 from simulation import naive
 from simulation.generated import Event
+from tidepool._sim import lib
 from tidepool.policies import PolicySpec
 from tidepool.simulation import Device
 from tidepool.traces import Flag, Kind
@@ -52,8 +53,10 @@ def reads_and_writes(cache: naive.Cache, events: Sequence[Event]) -> Iterator[tu
                 if page in dirty:
                     dirty.remove(page)
                     yield done, IO(Kind.WRITE, page)
-        if event.kind == Kind.WRITE:
+        if event.kind == Kind.WRITE and event.page in cache:
             dirty.add(event.page)
+        elif event.kind == Kind.WRITE:
+            yield done, IO(Kind.WRITE, event.page)
         done += 1
 
 
@@ -75,7 +78,8 @@ class Frames:
     """Pages in frames under a model of a policy."""
 
     def __init__(self, spec: PolicySpec, frames: int, savings: tuple[float, float]) -> None:
-        self.model = MODELS[spec.policy.name](spec.params(), 0, 10, frames)
+        ghosts = lib.tp_policy_ghosts_per_frame(spec.policy.handle, spec.array())
+        self.model = MODELS[spec.policy.name](spec.params(), 0, ghosts, frames)
         if isinstance(self.model, (TAC, PageTemperature)):
             self.model.savings = savings
         for frame in range(frames):

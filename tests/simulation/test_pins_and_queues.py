@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulation import naive
 from simulation.generated import Event, EventTrace, chunk_of, traces
-from simulation.test_replay import run
+from simulation.modelled import Modelled
+from simulation.test_replay import counts_of, run
 from tidepool import TidepoolError, parse_policy, policies
 from tidepool.generators import TpchScans
 from tidepool.simulation import Cell, Options, Sampling, simulate
@@ -121,6 +124,42 @@ def test_every_policy_leaves_pinned_pages_alone(policy: str, events: list[Event]
         elif event.kind == Kind.UNPINNED:
             held.discard(event.page)
         before = after
+
+
+FRAMES = 12
+
+
+def walk_with_pins(most: int, length: int = 500) -> list[Event]:
+    """References of which many pin their page, so that most victims are not the first choice."""
+    random = Random(most)
+    held: list[int] = []
+    events = []
+    for _ in range(length):
+        page = int(5 * FRAMES * random.random() ** 2)
+        kind = Kind.WRITE if random.random() < 0.2 else Kind.READ
+        events.append(Event(page, kind, random.choice([0, 0, 0, Flag.CORRELATED, Flag.VACUUM])))
+        if random.random() < 0.01:
+            events.append(Event(random.choice(held or [page]), Kind.FORGET, count=4))
+        elif random.random() < 0.4 and len(held) < most and page not in held:
+            held.append(page)
+            events.append(pinned(page))
+        elif random.random() < 0.4 and held:
+            events.append(unpinned(held.pop(random.randrange(len(held)))))
+    return events
+
+
+@pytest.mark.parametrize("policy", [p.name for p in policies() if p.handle is not None])
+@pytest.mark.parametrize("most", [FRAMES // 2, FRAMES - 1, FRAMES + 2])
+def test_pins_count_as_in_the_naive_replay(policy: str, most: int) -> None:
+    """Under the policy's model, which is asked for a victim among the pages not pinned."""
+    events = walk_with_pins(most)
+    result = run(EventTrace(events), policy, FRAMES)
+    expected = naive.replay(Modelled(policy, FRAMES), events)
+    expected.relations = {}
+    assert counts_of(result) == expected
+    if not result.refused:  # what is never evicted needs no pin
+        free = [event for event in events if event.kind not in (Kind.PINNED, Kind.UNPINNED)]
+        assert counts_of(run(EventTrace(free), policy, FRAMES)) != expected
 
 
 # ---- looks ----

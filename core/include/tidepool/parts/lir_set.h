@@ -118,7 +118,9 @@ lir_set_coldest(const tp_pool *pool, tp_cursor *cursor)
 
 /*
  * An eviction was not carried out.  A page of Q goes back to its place; a LIR
- * page to Q's tail, since the LIR set has shrunk.
+ * page to Q's tail, since the LIR set has shrunk.  If the page has no ghost any
+ * more, the policy has lost its references: the next one counts even if the
+ * page was the last referenced.
  */
 static inline void
 lir_set_restore(const tp_pool *pool, unsigned list, uint32_t frame)

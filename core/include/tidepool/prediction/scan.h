@@ -106,8 +106,10 @@ typedef struct tp_scan_spec
 								 * and the relation's size for most.  size 0:
 								 * it does not wrap */
 	bool		backward;		/* towards lower block numbers */
-	const tp_bitmap *bitmap;	/* of a bitmap scan; first, count, low and
-								 * size are then ignored.  Else NULL */
+	const tp_bitmap *bitmap;	/* of a bitmap scan; first and count are then
+								 * ignored, and low and size only say where
+								 * the relation ends (size 0: unknown).  Else
+								 * NULL */
 	double		speed;			/* blocks per second expected; 0: as the scans
 								 * before it */
 	uint32_t	owner;			/* see tp_scan_end_owner */
@@ -230,8 +232,9 @@ tp_scans	tp_scans_view(void *block);
 
 /*
  * Register a scan.  Returns its handle; or 0 if there is no room or it would
- * read nothing, and then it is not predicted.  O(1), except when there is no
- * room: then all lanes are searched for scans that are gone.
+ * read nothing, and then it is not predicted.  A range that begins or ends
+ * outside of the relation, or wraps more than once, reads nothing.  O(1), except
+ * when there is no room: then all lanes are searched for scans that are gone.
  */
 uint64_t	tp_scan_begin(const tp_scans *scans, const tp_scan_spec *spec,
 						  uint64_t now);

@@ -26,14 +26,17 @@
  *	   replaces the marks that it finds by its own, so that is the nearest one,
  *	   and a third scan follows the second.
  *	3. A scan that overtakes its leader leads from then on.
+ *	4. Marks of ended scans are not followed.
  *
  * MEMORY.  One block of fixed size, of indexes and numbers, never pointers:
  *
  *	  header | scans[capacity] | marks[a power of two]
  *
- * A mark is in the place that its hash chooses; a later one overwrites it.  The
- * places of ended scans are reused in the order in which they ended, so that
- * their delays can be asked for as long as possible.
+ * A tuple's hash is tp_mix64(tuple + tp_mix64(index)), and its mark is in place
+ * hash / TP_TRAIL_EVERY, modulo the number of marks; a later one overwrites it.
+ * The places of ended scans are reused in the order in which they ended, so that
+ * their delays can be asked for as long as possible; scans ended for want of
+ * room (TP_TRAIL_PATIENCE) count as ended in the order of their numbers.
  *
  * LOCKING.  The core takes no locks.
  *	  tp_trail_begin, tp_trail_end, tp_trail_end_owner: the caller holds the
