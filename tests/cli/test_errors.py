@@ -72,7 +72,7 @@ def assert_one_line(call: Call, args: list[object], status: int, message: str) -
         ([*LRU, *TEN, "--plot", "/no/such/x.png"], 'there is no directory "/no/such"'),
         ([*LRU, *TEN, "--columns", "page"], 'invalid columns "page"'),
         ([*LRU, *TEN, "--columns", "page=a,page=b"], "invalid columns"),
-        ([*LRU, "--frames", "2147483647"], "out of memory: [0-9]+ GB are needed"),
+        ([*LRU, *TEN, "--resize", "5:2147483647"], "out of memory: [0-9]+ GB are needed"),
     ],
 )
 def test_values(call: Call, folder: Path, options: list[object], message: str) -> None:
