@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,7 +74,7 @@ def assert_one_line(call: Call, args: list[object], status: int, message: str) -
         ([*LRU, *TEN, "--plot", "/no/such/x.png"], 'there is no directory "/no/such"'),
         ([*LRU, *TEN, "--columns", "page"], 'invalid columns "page"'),
         ([*LRU, *TEN, "--columns", "page=a,page=b"], "invalid columns"),
-        ([*LRU, "--frames", "2147483647"], "out of memory: [0-9]+ GB are needed"),
+        ([*LRU, *TEN, "--resize", "5:2147483647"], "out of memory: [0-9]+ GB are needed"),
     ],
 )
 def test_values(call: Call, folder: Path, options: list[object], message: str) -> None:
@@ -108,8 +110,81 @@ each_command = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: 
 
 @each_command
 def test_missing_trace(call: Call, folder: Path, command: list[object]) -> None:
-    args = [*command, folder / "loop.csv", folder / "none.csv"]
+    args = [*command, folder / "none.csv"]
     assert_one_line(call, args, 1, r"none\.csv: No such file")
+
+
+# bad ones, what is said of them, and whether that is known before work begins
+BAD = {
+    "none": ("none.csv: No such file or directory", True),
+    "empty": ("empty.csv: the trace is empty", True),
+    "scans": ("scans.csv: the trace has no references to pages", True),
+    "late": ('late.csv: row 150002: not a page: "x"', False),
+    "short": ("short: the trace is not longer than the warm-up", False),
+}
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    """A directory with a bad trace of each kind, and one that is none.csv."""
+    (tmp_path / "empty.csv").write_text(",".join(FIELDS) + "\n")
+    write_csv(tmp_path / "scans.csv", [Event(1, Kind.SCAN_BEGIN)])
+    (tmp_path / "late.csv").write_text("page,n\n" + "7,123456\n" * 150_000 + "x,1\n")
+    write_csv(tmp_path / "short.csv", [Event(1), Event(2)])
+    return tmp_path
+
+
+@each_command
+@pytest.mark.parametrize("kept", [0, 1 << 20])
+def test_a_bad_trace_does_not_end_the_rest(
+    call: Call,
+    folder: Path,
+    bad: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[object],
+    kept: int,
+) -> None:
+    """Nor do several; the others are as they would be alone."""
+    monkeypatch.setattr("tidepool.cli.inputs.KEPT_EVENTS", kept)
+    options = [*command, "--warmup", "100", "--format", "csv"]
+    good = [folder / "loop.csv", folder / "zipf.csv"]
+    paths = [bad / "none.csv", good[0], *(bad / f"{name}.csv" for name in BAD), good[1]]
+    expected = call(*options, *good)
+    assert expected.status == 0
+    found = call(*options, *paths, "--plot", bad / "good.svg")
+    assert found.status == 1
+    assert without_seconds(found.out) == without_seconds(expected.out)
+    lines = [line for line in found.err.splitlines() if not line.startswith("HINT:")]
+    messages = [message for message, early in sorted(BAD.values(), key=lambda bad: not bad[1])]
+    assert len(lines) == len(messages)
+    for line, message in zip(lines, messages, strict=True):
+        assert line.startswith("tidepool: error: ") and line.endswith(message)
+    text = (bad / "good.svg").read_text()
+    assert "loop" in text and "zipf" in text and "short" not in text
+
+
+def without_seconds(text: str) -> list[dict[str, str]]:
+    found = list(csv.DictReader(io.StringIO(text)))
+    return [{key: row[key] for key in row if key != "seconds"} for row in found]
+
+
+def test_nothing_but_bad_traces(call: Call, bad: Path) -> None:
+    for command in ["simulate", *LRU, *TEN], ["curve"], ["compare", *TEN]:
+        picture = bad / "none.svg"
+        out = call(*command, bad / "none.csv", bad / "empty.csv", "--plot", picture)
+        assert (out.status, out.out) == (1, "")
+        assert out.err.count("tidepool: error: ") == 2
+        assert not picture.exists()
+
+
+def test_info_of_bad_traces(call: Call, folder: Path, bad: Path) -> None:
+    out = call("trace info", bad / "none.csv", folder / "loop.csv", bad / "late.csv")
+    assert out.status == 1
+    assert out.out == call("trace info", folder / "loop.csv").out
+    assert [line.rpartition("/")[2] for line in out.err.splitlines() if "error" in line] == [
+        "none.csv: No such file or directory",
+        'late.csv: row 150002: not a page: "x"',
+    ]
 
 
 @each_command

@@ -4,7 +4,7 @@
 - a module for each command: ``policies``, ``simulate``, ``curve``, ``compare``, ``trace``,
   ``generate`` (of ``trace``), ``server``; ``ssd``: the SSD options of ``simulate``;
 - ``simulate_report``, ``compare_report``: results as tables, records and pictures;
-- ``options``: options that commands share; ``inputs``: the traces they name;
+- ``options``: options that commands share; ``inputs``: the traces they name; ``failures``: errors;
 - ``grids``, ``cluster``: replays, on threads here or on a cluster;
 - ``printing``: tables, JSON, CSV; ``bar``: progress.
 """

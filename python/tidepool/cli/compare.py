@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from tidepool.cli.cluster import backend
 from tidepool.cli.compare_report import Comparison
+from tidepool.cli.failures import Failures
 from tidepool.cli.grids import Grid, replay_grids
 from tidepool.cli.inputs import Input, inputs, open_traces
 from tidepool.cli.options import (
@@ -108,17 +109,18 @@ def compare(
     specs = tuple(dict.fromkeys([baseline, *(s for s in flat(policies) if s != OPT), OPT]))
     sampling = Sampling(sample, seed) if sample is not None else None
 
-    def grid(input: Input) -> Grid:
+    def grids(input: Input) -> Iterator[Grid]:
         options = Options(warmup=warmup.resolve(input.references), sampling=sampling)
         sizes = [input.frames(size) for size in frames]
-        return Grid(input, _cells(specs, sizes, seed, seeds), options)
+        yield Grid(input, _cells(specs, sizes, seed, seeds), options)
 
     printer = CsvPrinter()
     comparisons: list[Comparison] = []
+    failures = Failures()
     with backend(running) as where:
-        opened = open_traces(traces, reading)
-        each = inputs(opened, keep=where.executor is None)
-        for done, results in replay_grids(map(grid, each), where):
+        opened = open_traces(traces, reading, failures)
+        each = inputs(opened, where.executor is None, failures)
+        for done, results in replay_grids(each, grids, where, failures):
             comparison = Comparison(
                 trace=done.input.name,
                 policies=specs,
@@ -131,7 +133,7 @@ def compare(
             )
             comparisons.append(comparison)
             _print(comparison, output, printer)
-    if plot:
+    if plot and comparisons:
         from tidepool.plots import HeatMap, heat_figure, save
 
         maps = [
@@ -140,6 +142,7 @@ def compare(
             for to in c.references()
         ]
         save(heat_figure(maps), plot)
+    failures.exit()
 
 
 def _cells(specs: Sequence[PolicySpec], sizes: Sequence[int], seed: int, seeds: int) -> list[Cell]:

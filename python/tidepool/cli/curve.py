@@ -12,6 +12,7 @@ import numpy as np
 
 from tidepool.cli.bar import Advance, bar
 from tidepool.cli.cluster import Backend, backend
+from tidepool.cli.failures import Failures
 from tidepool.cli.grids import warmup_too_long
 from tidepool.cli.inputs import Input, inputs, open_traces
 from tidepool.cli.options import (
@@ -144,23 +145,26 @@ def curve(
     )
     printer = CsvPrinter()
     drawn: list[Curve] = []
+    failures = Failures()
     with backend(running) as where:
-        opened = open_traces(traces, reading)
-        for input in inputs(opened, keep=where.executor is None):
-            sizes = _sizes(input, plan)
-            skipped = warmup.resolve(input.references)
-            curves, fine = _curves(input, sizes, plan, skipped, where)
-            drawn += fine if plot else []
-            if output == "table":
-                _print_table(input, sizes, curves)
-                continue
-            for spec, made in zip(plan.specs, curves, strict=True):
-                for record in _records(spec, made, seed, skipped):
-                    printer.print(record) if output == "csv" else print_json(record)
-    if plot:
+        opened = open_traces(traces, reading, failures)
+        for input in inputs(opened, where.executor is None, failures):
+            with failures.told():
+                sizes = _sizes(input, plan)
+                skipped = warmup.resolve(input.references)
+                curves, fine = _curves(input, sizes, plan, skipped, where)
+                drawn += fine if plot else []
+                if output == "table":
+                    _print_table(input, sizes, curves)
+                    continue
+                for spec, made in zip(plan.specs, curves, strict=True):
+                    for record in _records(spec, made, seed, skipped):
+                        printer.print(record) if output == "csv" else print_json(record)
+    if plot and drawn:
         from tidepool.plots import curve_figure, save
 
         save(curve_figure(drawn, logarithmic=spread == "log"), plot)
+    failures.exit()
 
 
 def _sizes(input: Input, plan: _Plan) -> list[int]:
@@ -205,6 +209,7 @@ def _curves(
                 advance,
                 where.workers,
                 plan.control,
+                input.known_pages,
             )
         made |= zip(others, simulated, strict=True)
     curves = [made[spec] for spec in plan.specs]

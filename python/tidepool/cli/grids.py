@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from tidepool.cli.bar import bar
 from tidepool.cli.cluster import Backend
+from tidepool.cli.failures import Failures
 from tidepool.cli.inputs import Input
-from tidepool.errors import TidepoolError
+from tidepool.errors import TidepoolError, TraceError
 from tidepool.simulation import Cell, Options, Result, simulate
 
 
@@ -22,22 +23,61 @@ class Grid:
     options: Options
 
 
-def replay_grids(grids: Iterable[Grid], backend: Backend) -> Iterator[tuple[Grid, list[Result]]]:
-    """Yield each grid with a result per cell, in their order.
+Replayed = tuple[Grid, list[Result]]
 
-    Here a trace is let go of when its grid is done, before the next one is
+
+def replay_grids(
+    inputs: Iterable[Input],
+    grids_of: Callable[[Input], Iterable[Grid]],
+    backend: Backend,
+    failures: Failures,
+) -> Iterator[Replayed]:
+    """Yield each grid of each input with a result per cell, in their order.
+
+    Here a trace is let go of when its grids are done, before the next one is
     read.  A cluster gets the traces that are replayed alike together, so that
-    its workers need not wait for the last replay of each.
+    its workers need not wait for the last replay of each.  A trace that turns
+    out to be damaged, or has nothing to count, is told of and left out.
     """
+    grids = _made(inputs, grids_of, failures)
     if backend.executor is None:
         for grid in grids:
-            yield from _run([grid], backend)
+            yield from _replay([grid], backend, failures)
     else:
         for _, alike in groupby(grids, key=lambda grid: grid.options):
-            yield from _run(list(alike), backend)
+            yield from _replay(list(alike), backend, failures)
 
 
-def _run(grids: Sequence[Grid], backend: Backend) -> Iterator[tuple[Grid, list[Result]]]:
+def _made(
+    inputs: Iterable[Input], grids_of: Callable[[Input], Iterable[Grid]], failures: Failures
+) -> Iterator[Grid]:
+    for input in inputs:
+        grids: list[Grid] = []
+        with failures.told():
+            grids = list(grids_of(input))
+        yield from grids
+
+
+def _replay(grids: Sequence[Grid], backend: Backend, failures: Failures) -> Iterator[Replayed]:
+    done: list[Replayed] = []
+    each_alone = False
+    with failures.told():
+        try:
+            done = _results(grids, backend)
+        except TraceError:
+            if len(grids) == 1:
+                raise
+            each_alone = True  # since one of them is damaged
+    for grid in grids if each_alone else ():
+        yield from _replay([grid], backend, failures)
+    for grid, results in done:
+        with failures.told():
+            if any(result.requests == 0 for result in results):
+                raise warmup_too_long(grid.input)
+            yield grid, results
+
+
+def _results(grids: Sequence[Grid], backend: Backend) -> list[Replayed]:
     steps = [(grid.input.trace.length, len(set(grid.cells))) for grid in grids]
     known = [length * cells for length, cells in steps if length is not None]
     total = sum(known) if len(known) == len(steps) else None
@@ -49,12 +89,13 @@ def _run(grids: Sequence[Grid], backend: Backend) -> Iterator[tuple[Grid, list[R
             backend.executor,
             backend.workers,
             advance,
+            [grid.input.known_pages for grid in grids],
         )
+    done = []
     for grid in grids:
         mine, results = results[: len(grid.cells)], results[len(grid.cells) :]
-        if any(result.requests == 0 for result in mine):
-            raise warmup_too_long(grid.input)
-        yield grid, mine
+        done.append((grid, mine))
+    return done
 
 
 def warmup_too_long(input: Input) -> TidepoolError:

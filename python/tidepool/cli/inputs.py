@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from tidepool.cli.bar import Watched, bar
+from tidepool.cli.failures import Failures
 from tidepool.cli.options import GivenSize, Reading
 from tidepool.errors import TraceError
 from tidepool.simulation import count_pages
@@ -34,6 +35,11 @@ class Input:
         """Return the number of distinct pages, counted when first asked for."""
         return self._count()[0]
 
+    @property
+    def known_pages(self) -> int | None:
+        """The number of distinct pages, if they have been counted."""
+        return None if self._counted is None else self._counted[0]
+
     def references(self) -> int:
         """Return the number of references, counted when first asked for."""
         return self._count()[1]
@@ -57,13 +63,16 @@ class Input:
         return self._counted
 
 
-def open_traces(paths: Sequence[str], reading: Reading) -> list[Trace]:
+def open_traces(paths: Sequence[str], reading: Reading, failures: Failures) -> list[Trace]:
     """Open the traces, each once, and look into each as far as its first reference.
 
-    Names that several of them have are replaced by their paths.  Raises
-    TraceError if one cannot be read or has no references.
+    Names that several of them have are replaced by their paths.  Those that
+    cannot be read or have no references are told of and left out.
     """
-    traces = {path: _open(path, reading) for path in paths}
+    traces: dict[str, Trace] = {}
+    for path in dict.fromkeys(paths):
+        with failures.told():
+            traces[path] = _open(path, reading)
     names = Counter(trace.name for trace in traces.values())
     for path, trace in traces.items():
         if names[trace.name] > 1:
@@ -71,15 +80,26 @@ def open_traces(paths: Sequence[str], reading: Reading) -> list[Trace]:
     return list(traces.values())
 
 
-def inputs(traces: Sequence[Trace], keep: bool) -> Iterator[Input]:
-    """Yield the traces in turn; with ``keep``, those that are small enough read into memory."""
+def inputs(traces: Sequence[Trace], keep: bool, failures: Failures) -> Iterator[Input]:
+    """Yield the traces in turn; with ``keep``, those that are small enough read into memory.
+
+    Those that turn out to be damaged are told of and left out.
+    """
     for trace in traces:
-        if not keep and isinstance(trace, FileTrace) and trace.source.spool is not None:
-            raise TraceError(
-                f"{trace.path}: the workers of a cluster cannot read a pipe",
-                "Write the trace to a file that they can read.",
-            )
-        yield Input(_loaded(trace) if keep else trace)
+        found = None
+        with failures.told():
+            found = Input(_loaded(trace) if keep else _sendable(trace))
+        if found is not None:
+            yield found
+
+
+def _sendable(trace: Trace) -> Trace:
+    if isinstance(trace, FileTrace) and trace.source.spool is not None:
+        raise TraceError(
+            f"{trace.path}: the workers of a cluster cannot read a pipe",
+            "Write the trace to a file that they can read.",
+        )
+    return trace
 
 
 class _TooLongError(Exception):

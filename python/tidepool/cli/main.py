@@ -9,6 +9,7 @@ import click
 
 from tidepool.cli.compare import compare
 from tidepool.cli.curve import curve
+from tidepool.cli.failures import tell
 from tidepool.cli.generate import generate
 from tidepool.cli.policies import policies_command
 from tidepool.cli.server import server
@@ -32,12 +33,6 @@ tidepool.add_command(server)
 trace.add_command(generate)
 
 
-def _tell(message: str, hint: str | None = None) -> None:
-    click.echo(f"tidepool: error: {message}", err=True)
-    if hint:
-        click.echo(f"HINT:  {hint}", err=True)
-
-
 def main(args: list[str] | None = None) -> None:
     """Run the tidepool command and exit."""
     run_command(tidepool, "tidepool", args)
@@ -50,24 +45,24 @@ def run_command(command: click.Command, name: str, args: list[str] | None = None
         sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
     except click.UsageError as error:
-        _tell(
+        tell(
             error.format_message(), f'Try "{error.ctx.command_path} --help".' if error.ctx else None
         )
         sys.exit(2)
     except click.Abort:
         sys.exit(130)
     except TidepoolError as error:
-        _tell(str(error), error.hint)
+        tell(str(error), error.hint)
         sys.exit(1)
     except MemoryError as error:
-        _tell(f"out of memory: {error}" if str(error) else "out of memory")
+        tell(f"out of memory: {error}" if str(error) else "out of memory")
         sys.exit(1)
     except BrokenPipeError:
         # the reader of our output is gone; so should we be, quietly
         _give_up_output()
         sys.exit(141)
     except OSError as error:
-        _tell(f"{error.filename or 'input/output'}: {error.strerror or error}")
+        tell(f"{error.filename or 'input/output'}: {error.strerror or error}")
         try:
             sys.stdout.flush()
         except OSError:

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from tidepool.cli.cluster import backend
+from tidepool.cli.failures import Failures
 from tidepool.cli.grids import Grid, replay_grids
 from tidepool.cli.inputs import Input, inputs, open_traces
 from tidepool.cli.options import (
@@ -167,12 +168,15 @@ def simulate(
 
     printer = Printer(output, name_traces=len(set(traces)) > 1, name_seeds=len(seeds) > 1)
     runs: list[Run] = []
+    failures = Failures()
     with backend(running) as where:
-        opened = open_traces(traces, reading)
-        for trace in opened:
-            asked.of(trace, sample is not None)  # raises what would be raised later
-        each = inputs(opened, keep=where.executor is None)
-        done = replay_grids((grid for input in each for grid in grids(input)), where)
+        possible: list[Trace] = []
+        for trace in open_traces(traces, reading, failures):
+            with failures.told():
+                asked.of(trace, sample is not None)  # raises what would be raised later
+                possible.append(trace)
+        each = inputs(possible, where.executor is None, failures)
+        done = replay_grids(each, grids, where, failures)
         for input, of_trace in groupby(done, key=lambda pair: pair[0].input):
             found = in_order(
                 Run(str(cell.spec), result, grid.options, str(cell.ssd.spec) if cell.ssd else "")
@@ -182,10 +186,11 @@ def simulate(
             _check_reach(input, found[0])
             printer.print(found)
             runs += found
-    if plot:
+    if plot and runs:
         from tidepool.plots import save
 
         save(picture(runs), plot)
+    failures.exit()
 
 
 @dataclass(frozen=True)

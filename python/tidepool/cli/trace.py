@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from tidepool.cli.bar import watched
+from tidepool.cli.failures import Failures
 from tidepool.cli.inputs import warn_of_flaws
 from tidepool.cli.options import columns_help, keys_option
 from tidepool.cli.printing import aligned, byte_size, duration
@@ -165,12 +166,15 @@ def info(
       tidepool trace info --columns page=lbn,time=ts:s disk.csv.gz
       tidepool trace info --format json *.parquet | jq .pages
     """
+    show = _as_json if output == "json" else _as_table
+    failures = Failures()
     for path in traces:
-        opened = _open(path, source_format, columns, keys)
-        with watched("reading", opened) as read:
-            found = trace_info(read)
-        show = _as_json if output == "json" else _as_table
-        click.echo(show(path, opened.format, found))
+        with failures.told():
+            opened = _open(path, source_format, columns, keys)
+            with watched("reading", opened) as read:
+                found = trace_info(read)
+            click.echo(show(path, opened.format, found))
+    failures.exit()
 
 
 def _open(

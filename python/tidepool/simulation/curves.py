@@ -94,12 +94,14 @@ def sampled_curves(
     progress: Progress | None = None,
     workers: int | None = None,
     control: bool = False,
+    pages: int | None = None,
 ) -> list[Curve]:
     """Return a curve per policy over these sizes, by simulation of each size.
 
     With ``sampling`` each point is a miniature simulation and has an error;
     without, it is exact.  With ``control`` the exact LRU curve, one more pass
     over the whole trace, serves as the control variate of sampled points.
+    ``pages`` is the number of distinct pages, if it is known.
     """
     frames = sorted(set(frames))
     if sampling is not None and control:
@@ -111,7 +113,7 @@ def sampled_curves(
         sampling = replace(sampling, lru=points)
     cells = [Cell(spec, size, seed) for spec in specs for size in frames]
     options = Options(warmup=warmup, sampling=sampling)
-    results = simulate([(trace, cells)], options, executor, workers, progress)
+    results = simulate([(trace, cells)], options, executor, workers, progress, [pages])
     curves = []
     for i, spec in enumerate(specs):
         part = results[i * len(frames) : (i + 1) * len(frames)]

@@ -28,12 +28,15 @@ from tidepool.policies import PolicySpec
 from tidepool.simulation.events import references
 from tidepool.simulation.future import Future as NextUses
 from tidepool.simulation.options import Options
-from tidepool.simulation.replay import Replay, replay_bytes
+from tidepool.simulation.replay import Replay, frames_made, replay_bytes
 from tidepool.simulation.results import Result
 from tidepool.simulation.sampled import SampledReplay
 from tidepool.simulation.sampler import SampledChunk, Sampler
+from tidepool.simulation.sizes import count_pages
 from tidepool.simulation.ssd import Ssd, Tier, tier_bytes
 from tidepool.traces.model import Chunk, Trace
+
+COUNTED_BYTES = 1 << 26  # a cache that needs more is worth counting the trace's pages
 
 Progress = Callable[[int], None]
 
@@ -55,11 +58,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Job:
-    """Cells that are replayed together in one pass over a trace."""
+    """Cells that are replayed together in one pass over a trace.
+
+    ``pages``: that the trace has, at most, if it is known.
+    """
 
     trace: Trace
     cells: tuple[Cell, ...]
     options: Options
+    pages: int | None = None
 
 
 def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
@@ -75,7 +82,7 @@ def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
     tiers: dict[Cell, Tier] = {}
     for cell in job.cells:
         memory = replace(cell, ssd=None)
-        replay = replays.get(memory) or _replay(cell, job.options)
+        replay = replays.get(memory) or _replay(cell, job.options, job.pages)
         replays[memory] = replay
         if cell.ssd is not None:
             tiers[cell] = _attached(replay, cell.ssd)
@@ -126,10 +133,10 @@ def _parts(job: Job) -> Iterator[tuple[Chunk, Chunk, SampledChunk | None]]:
         yield whole, part.chunk, part
 
 
-def _replay(cell: Cell, options: Options) -> Replay | SampledReplay:
+def _replay(cell: Cell, options: Options, pages: int | None) -> Replay | SampledReplay:
     if options.sampling is None:
-        return Replay(cell.spec, cell.frames, cell.seed, options)
-    return SampledReplay(cell.spec, cell.frames, cell.seed, options, options.sampling)
+        return Replay(cell.spec, cell.frames, cell.seed, options, pages=pages)
+    return SampledReplay(cell.spec, cell.frames, cell.seed, options, options.sampling, pages)
 
 
 def _attached(replay: Replay | SampledReplay, ssd: Ssd) -> Tier:
@@ -140,10 +147,9 @@ def _attached(replay: Replay | SampledReplay, ssd: Ssd) -> Tier:
 
 def _check_memory(job: Job) -> None:
     """Raise MemoryError if the replays cannot fit: the system would end the process instead."""
-    rate = job.options.sampling.rate if job.options.sampling else 1
-    most = [max(cell.frames, *(size for _, size in job.options.resize), 1) for cell in job.cells]
+    most = [_most_frames(cell, job.options, job.pages) for cell in job.cells]
     needed = sum(
-        rate * replay_bytes(cell.spec, frames) for cell, frames in zip(job.cells, most, strict=True)
+        replay_bytes(cell.spec, frames) for cell, frames in zip(job.cells, most, strict=True)
     )
     needed += sum(tier_bytes(cell.ssd) for cell in job.cells if cell.ssd is not None)
     most += [cell.ssd.frames for cell in job.cells if cell.ssd is not None]
@@ -151,7 +157,40 @@ def _check_memory(job: Job) -> None:
         raise MemoryError(f"{needed / 2**30:.0f} GB are needed for caches of {max(most)} frames")
 
 
-def plan(trace: Trace, cells: Sequence[Cell], options: Options, workers: int) -> list[Job]:
+def _most_frames(cell: Cell, options: Options, pages: int | None) -> int:
+    """Return how many frames the cell's cache has at most."""
+    rate = options.sampling.rate if options.sampling else 1
+    asked = max(cell.frames, *(size for _, size in options.resize), 1)
+    return frames_made(max(1, round(rate * asked)), options, pages)
+
+
+def bound_of_pages(
+    trace: Trace, cells: Sequence[Cell], options: Options, executor: Executor | None = None
+) -> int | None:
+    """Return how many pages the trace has at most, as far as that saves much memory.
+
+    A cache needs no more frames.  What events there are is a bound; where that
+    is not enough, the pages are counted, which takes a pass over the trace.
+    """
+
+    def needed(pages: int | None) -> int:
+        frames = [(cell.spec, _most_frames(cell, options, pages)) for cell in cells]
+        return max((replay_bytes(*each) for each in frames), default=0)
+
+    if options.resize or needed(trace.length) <= COUNTED_BYTES:
+        return trace.length
+    if executor is not None:
+        return executor.submit(count_pages, trace).result()
+    return count_pages(trace)
+
+
+def plan(
+    trace: Trace,
+    cells: Sequence[Cell],
+    options: Options,
+    workers: int,
+    pages: int | None = None,
+) -> list[Job]:
     """Split the cells of a trace into jobs, about two per worker; each cell is done once.
 
     Offline cells stay together: they share the look ahead.  Cells are dealt
@@ -161,8 +200,10 @@ def plan(trace: Trace, cells: Sequence[Cell], options: Options, workers: int) ->
     offline = tuple(cell for cell in cells if cell.offline)
     online = sorted((cell for cell in cells if not cell.offline), key=lambda cell: -cell.frames)
     count = max(1, min(len(online), 2 * workers))
-    jobs = [Job(trace, offline, options)] if offline else []
-    jobs += [Job(trace, tuple(online[i::count]), options) for i in range(count) if online[i::count]]
+    jobs = [Job(trace, offline, options, pages)] if offline else []
+    for i in range(count):
+        if mine := tuple(online[i::count]):
+            jobs.append(Job(trace, mine, options, pages))
     return jobs
 
 
@@ -172,15 +213,22 @@ def simulate(
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    pages: Sequence[int | None] | None = None,
 ) -> list[Result]:
     """Replay all cells of all traces; return the results in the order given.
 
     Without an executor, as many threads as there are cores (or ``workers``)
     are used.  ``progress`` is called, from any of those threads, with the
     events times cells done; on another executor, once per finished job.
+    ``pages``, one for each trace, is how many distinct pages it has, if that
+    is known; otherwise they may be counted (bound_of_pages).
     """
     options = options or Options()
     work = [(trace, tuple(cells)) for trace, cells in work]
+    bounds = [
+        known if known is not None else bound_of_pages(trace, cells, options, executor)
+        for (trace, cells), known in zip(work, pages or [None] * len(work), strict=True)
+    ]
     stopped = Event()
 
     def report(done: int) -> None:
@@ -193,7 +241,7 @@ def simulate(
     jobs = [
         (i, job)
         for i, (trace, cells) in enumerate(work)
-        for job in plan(trace, cells, options, workers)
+        for job in plan(trace, cells, options, workers, bounds[i])
     ]
     if executor is not None:
         found = _run(executor, jobs, run_job, progress)

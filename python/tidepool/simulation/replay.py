@@ -27,9 +27,9 @@ class Replay:
 
     OPT needs the future of each chunk beside it (future.py).  A sampled
     replay is made of these (sampled.py), here ``options.sampling`` is not
-    looked at.  ``per_group`` counts what ``groups`` returns.  SSD tiers that
-    are attached before the first chunk are fed with what this cache reads and
-    writes; it does not depend on them.
+    looked at.  ``per_group`` counts what ``groups`` returns; ``pages`` is as
+    for frames_made.  SSD tiers that are attached before the first chunk are
+    fed with what this cache reads and writes; it does not depend on them.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class Replay:
         seed: int = 0,
         options: Options | None = None,
         per_group: bool = False,
+        pages: int | None = None,
     ) -> None:
         options = options or Options()
         if options.resize and spec.policy.handle is None:
@@ -50,7 +51,8 @@ class Replay:
         self._references = 0  # fed so far
         # (reference, frames): before it, resize; None: what SSD tiers count begins
         self._stops: list[tuple[int, int | None]] = sorted(options.resize)
-        capacity = max(frames, *(size for _, size in options.resize), 1)
+        made = frames_made(frames, options, pages)
+        capacity = max(made, *(size for _, size in options.resize), 1)
         c_options = ffi.new(
             "tps_options *",
             {
@@ -65,9 +67,9 @@ class Replay:
         )
         if spec.policy.handle is None:
             bypass = bool(spec.params()["bypass"])
-            replay = lib.tps_replay_new_opt(frames, bypass, c_options)
+            replay = lib.tps_replay_new_opt(made, bypass, c_options)
         else:
-            cache = lib.tps_cache_new(spec.policy.handle, spec.array(), capacity, frames, seed)
+            cache = lib.tps_cache_new(spec.policy.handle, spec.array(), capacity, made, seed)
             replay = lib.tps_replay_new(cache, c_options) if cache != ffi.NULL else ffi.NULL
         if replay == ffi.NULL:
             raise MemoryError(f"no memory to simulate {spec} with {frames} frames")
@@ -218,6 +220,19 @@ class Replay:
             name = trace.relations.get(number, str(number))
             found.append(RelationResult(number, fork, name, requests[0], misses[0]))
         return tuple(sorted(found, key=lambda r: (r.relation, r.fork)))
+
+
+def frames_made(frames: int, options: Options, pages: int | None) -> int:
+    """Return how many frames a cache of ``frames`` needs if the trace has so many ``pages``.
+
+    With a frame for each page nothing is ever evicted: a free frame is taken
+    before the policy is asked, so what further frames would change about it
+    (lists that are shares of the frames) matters to nobody.  Unless the pool
+    is resized: then the policy may be asked which page goes, of a larger one.
+    """
+    if pages is None or options.resize:
+        return frames
+    return min(frames, max(1, pages))
 
 
 def replay_bytes(spec: PolicySpec, frames: int) -> int:

@@ -51,7 +51,13 @@ class SampledReplay:
     """
 
     def __init__(
-        self, spec: PolicySpec, frames: int, seed: int, options: Options, sampling: Sampling
+        self,
+        spec: PolicySpec,
+        frames: int,
+        seed: int,
+        options: Options,
+        sampling: Sampling,
+        pages: int | None = None,
     ) -> None:
         if options.resize:
             raise TidepoolError(
@@ -63,14 +69,14 @@ class SampledReplay:
         size = max(1, round(frames * sampling.rate))
         larger = max(size + 1, round(size * SLOPE_STEP))
         self._step = math.log(larger / size)
-        self._sample = Replay(spec, size, seed, own, per_group=True)
-        self._larger = Replay(spec, larger, seed, Options(warmup=options.warmup))
+        self._sample = Replay(spec, size, seed, own, per_group=True, pages=pages)
+        self._larger = Replay(spec, larger, seed, Options(warmup=options.warmup), pages=pages)
         self._lru_miss_ratio = dict(sampling.lru).get(frames)
         self._lru: SampledReplay | None = None
         if self._lru_miss_ratio is not None:
             plain = Options(warmup=options.warmup)
             alone = replace(sampling, lru=())
-            self._lru = SampledReplay(parse_policy("lru"), frames, 0, plain, alone)
+            self._lru = SampledReplay(parse_policy("lru"), frames, 0, plain, alone, pages)
 
     def feed(
         self, position: int, part: SampledChunk, next_use: NDArray[np.uint64] | None = None
