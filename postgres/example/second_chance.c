@@ -3,14 +3,14 @@
  * second_chance.c
  *	  A replacement algorithm as an extension: second chance.
  *
- * Pages queue up in the order in which they came.  The one at the end goes,
- * unless it has been referenced since it came or since it was last here; then
- * it goes back to the head of the queue, once per reference.
+ * Pages queue up in the order in which they came in.  The one at the end is
+ * evicted, unless it has been referenced since it came in or since it was last
+ * at the end; then its mark is cleared and it returns to the head.
  *
  * This is a policy of the replacement core (tidepool/policy.h has the
- * contract), made a replacement algorithm of the server by one call.  Frames
- * are buffers.  A policy has no memory of its own: here the queue is a list
- * of the pool, the reference mark the node's count.
+ * contract); one call makes it a replacement algorithm of the server.  Frames
+ * are buffers.  A policy has no memory of its own: here the queue is a list of
+ * the pool, and the reference mark is the node's count.
  *
  * To use it:
  *	shared_preload_libraries = 'second_chance'
@@ -32,9 +32,9 @@ enum
 };
 
 /*
- * A resident page was referenced.  This is declared TP_HIT_LOCK_FREE below,
- * so it may run beside anything: it writes one byte of its own frame, and
- * only if that changes something.
+ * A resident page was referenced.  Declared TP_HIT_LOCK_FREE below, so it may
+ * run concurrently with anything: it writes one byte of its own frame, and
+ * only if that changes it.
  */
 static void
 hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
@@ -46,10 +46,10 @@ hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 /*
- * The next page to go.  A proposal: nothing is removed, but the second chances
- * are given.  usable says which frames the caller can take; the others are
- * passed over as though they were not there.  Ends because each frame gets at
- * most one second chance in a call.
+ * Propose the next page to evict.  Nothing is removed, but second chances are
+ * given.  Frames that the caller cannot take, those not usable, are skipped as
+ * though they were absent.  The loop ends because each frame gets at most one
+ * second chance in a call.
  */
 static uint32_t
 victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
@@ -72,7 +72,7 @@ victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 	}
 }
 
-/* The page in this frame was evicted.  There are no ghosts here. */
+/* The page in this frame was evicted.  This policy keeps no ghosts. */
 static void
 evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
@@ -94,7 +94,7 @@ forget(const tp_pool *pool, uint32_t frame)
 	tp_list_remove(pool, frame);
 }
 
-/* For the background writer: the pages in the order in which they will go. */
+/* For the background writer: the pages in order of eviction. */
 static uint32_t
 coldest(const tp_pool *pool, tp_cursor *cursor)
 {
@@ -103,7 +103,7 @@ coldest(const tp_pool *pool, tp_cursor *cursor)
 	return tp_coldest_lists(pool, cursor, order, 1);
 }
 
-/* pg_bufferpool_check() calls this after the checks that fit all policies. */
+/* pg_bufferpool_check() calls this after the checks common to all policies. */
 static int
 check(const tp_pool *pool, tp_report report, void *arg)
 {

@@ -3,8 +3,8 @@
  * pg_bp.c
  *	  Registers policies of the replacement core as replacement algorithms.
  *
- * One source for all the pg_bp_* libraries: meson.build says which policies
- * each has, as a list of X(policy).  A policy's alias is an algorithm, too.
+ * One source for all pg_bp_* libraries: meson.build passes the policies of
+ * each as a list of X(policy).  A policy's alias is an algorithm too.
  *
  * contrib/pg_bp/pg_bp.c
  *

@@ -3,10 +3,10 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION pg_bufferpool" to load this file. \quit
 
--- The schema may be one in which others can create objects: what a view's
--- query uses is qualified.
+-- Other users may be able to create objects in the extension's schema, so the
+-- views' queries qualify what they use.
 
--- ---- the pools ----
+-- ---- pools ----
 
 CREATE FUNCTION pg_bufferpool_pools(
     OUT name text,
@@ -27,7 +27,7 @@ CREATE VIEW pg_bufferpool AS
 COMMENT ON VIEW pg_bufferpool IS 'buffer pools';
 COMMENT ON COLUMN pg_bufferpool.name IS 'name of the pool';
 COMMENT ON COLUMN pg_bufferpool.algorithm IS 'replacement algorithm, which chooses the pages to evict';
-COMMENT ON COLUMN pg_bufferpool.parameters IS 'parameters of the algorithm that do not have their defaults';
+COMMENT ON COLUMN pg_bufferpool.parameters IS 'parameters of the algorithm as configured; those not listed have their defaults';
 COMMENT ON COLUMN pg_bufferpool.buffers IS 'number of buffers in the pool';
 COMMENT ON COLUMN pg_bufferpool.bytes IS 'size of these buffers in bytes';
 
@@ -36,14 +36,14 @@ RETURNS SETOF text
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pg_bufferpool_algorithms()
-    IS 'values that bufferpool.algorithm can have with the libraries now in shared_preload_libraries';
+    IS 'values that bufferpool.algorithm accepts with the current shared_preload_libraries';
 
 CREATE FUNCTION pg_bufferpool_reset()
 RETURNS void
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION pg_bufferpool_reset()
-    IS 'write and empty all buffers and reset the replacement algorithm, as at a server start';
+    IS 'write dirty pages, empty all buffers and reset the replacement algorithm, as at server start';
 
 -- ---- statistics ----
 
@@ -93,24 +93,24 @@ COMMENT ON COLUMN pg_stat_bufferpool.extends IS 'pages brought into a buffer as 
 COMMENT ON COLUMN pg_stat_bufferpool.evictions IS 'pages evicted, chosen by the replacement algorithm';
 COMMENT ON COLUMN pg_stat_bufferpool.reuses IS 'pages evicted from the ring of a scan, bulk write or vacuum';
 COMMENT ON COLUMN pg_stat_bufferpool.dirty_evictions IS 'evictions and reuses that had to write the page first';
-COMMENT ON COLUMN pg_stat_bufferpool.searches IS 'searches for a page to evict by the replacement algorithm';
+COMMENT ON COLUMN pg_stat_bufferpool.searches IS 'searches by the replacement algorithm for a page to evict';
 COMMENT ON COLUMN pg_stat_bufferpool.looks IS 'buffers that these searches looked at';
 COMMENT ON COLUMN pg_stat_bufferpool.retries IS 'choices given up because the page was pinned, locked or modified meanwhile';
 COMMENT ON COLUMN pg_stat_bufferpool.rejects IS 'choices given up because writing the page would have flushed WAL for a ring';
 COMMENT ON COLUMN pg_stat_bufferpool.fallbacks IS 'buffers that the clock had to choose because the replacement algorithm had none';
 COMMENT ON COLUMN pg_stat_bufferpool.forgotten IS 'pages that had been replaced, dropped or truncated when the replacement algorithm proposed their buffers';
-COMMENT ON COLUMN pg_stat_bufferpool.correlated IS 'hits not told to the replacement algorithm: they repeat the previous one in a statement';
-COMMENT ON COLUMN pg_stat_bufferpool.vacuumed IS 'hits not told to the replacement algorithm: they are VACUUM''s';
-COMMENT ON COLUMN pg_stat_bufferpool.batches IS 'commits of what processes have queued for the replacement algorithm';
+COMMENT ON COLUMN pg_stat_bufferpool.correlated IS 'hits not reported to the replacement algorithm because they repeat the previous one in a statement';
+COMMENT ON COLUMN pg_stat_bufferpool.vacuumed IS 'hits not reported to the replacement algorithm because they are VACUUM''s';
+COMMENT ON COLUMN pg_stat_bufferpool.batches IS 'commits to the replacement algorithm of what processes have queued';
 COMMENT ON COLUMN pg_stat_bufferpool.batched_hits IS 'hits and new pages in these commits';
-COMMENT ON COLUMN pg_stat_bufferpool.stale_hits IS 'hits and new pages in these commits that had left their buffers';
+COMMENT ON COLUMN pg_stat_bufferpool.stale_hits IS 'entries of these commits skipped because the page had left its buffer';
 COMMENT ON COLUMN pg_stat_bufferpool.lock_acquisitions IS 'acquisitions of the pool''s lock';
 COMMENT ON COLUMN pg_stat_bufferpool.lock_waits IS 'acquisitions of the pool''s lock that had to wait';
 COMMENT ON COLUMN pg_stat_bufferpool.try_failures IS 'commits put off because the pool''s lock was busy';
 COMMENT ON COLUMN pg_stat_bufferpool.cleaned IS 'pages written by the background writer ahead of their eviction';
 COMMENT ON COLUMN pg_stat_bufferpool.cleaner_rounds IS 'searches of the background writer for such pages';
 COMMENT ON COLUMN pg_stat_bufferpool.cleaner_looks IS 'buffers that the background writer looked at in these searches';
-COMMENT ON COLUMN pg_stat_bufferpool.cleaner_longest_hold IS 'most buffers looked at by the background writer in one hold of the pool''s lock, since the server started';
+COMMENT ON COLUMN pg_stat_bufferpool.cleaner_longest_hold IS 'largest number of buffers that the background writer looked at in one hold of the pool''s lock, since server start';
 COMMENT ON COLUMN pg_stat_bufferpool.stats_reset IS 'time at which these statistics were last reset';
 
 CREATE FUNCTION pg_stat_reset_bufferpools()
@@ -128,7 +128,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pg_bufferpool_lock_holds()
-    IS 'how often the pool''s lock was held for how long, in a server that was built to count that';
+    IS 'histogram of how long the pool''s lock was held; only in a server built to measure it';
 
 -- ---- for teaching and debugging: these look at all buffers ----
 
@@ -157,11 +157,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_bufferpool_check(boolean)
-    IS 'verify what the replacement algorithm knows of the buffers and, holding its lock throughout, its own state; a row for each violation';
+    IS 'verify the replacement algorithm against the buffers and, holding the pool''s lock throughout, its own state; a row for each violation';
 
 -- ---- recording ----
 
--- privileges are checked in the functions
+-- the functions check privileges themselves
 CREATE FUNCTION pg_bufferpool_trace_start(
     path text,
     sample_rate double precision DEFAULT 1.0,
@@ -201,7 +201,7 @@ COMMENT ON VIEW pg_stat_bufferpool_trace
     IS 'statistics: the current recording of references to shared buffers, or the last one since the server was started';
 COMMENT ON COLUMN pg_stat_bufferpool_trace.pid IS 'process ID of the recorder; null if the recording is over';
 COMMENT ON COLUMN pg_stat_bufferpool_trace.since IS 'time at which the recording was started';
-COMMENT ON COLUMN pg_stat_bufferpool_trace.path IS 'file that it is written to';
+COMMENT ON COLUMN pg_stat_bufferpool_trace.path IS 'file on the server';
 COMMENT ON COLUMN pg_stat_bufferpool_trace.sample_rate IS 'share of the pages whose references are recorded';
 COMMENT ON COLUMN pg_stat_bufferpool_trace.written IS 'events written to the file';
 COMMENT ON COLUMN pg_stat_bufferpool_trace.dropped IS 'events missing from the file because there was no room for them in memory; see bufferpool.trace_buffers';
@@ -228,6 +228,6 @@ GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpools() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_lock_holds() TO pg_monitor;
 GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool TO pg_monitor;
 
--- who may record may watch it
+-- roles that may record may also watch
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_trace() TO pg_monitor, pg_write_server_files;
 GRANT SELECT ON pg_stat_bufferpool_trace TO pg_monitor, pg_write_server_files;

@@ -134,14 +134,14 @@ pg_bufferpool_algorithms(PG_FUNCTION_ARGS)
 }
 
 /*
- * The pool's lock is held for so many buffers at a time; then others may have
- * it, and a cancellation is heeded.
+ * Buffers for which the pool's lock is held at a time.  Between slices other
+ * processes can take it, and interrupts are checked.
  */
 #define SLICE 1000
 
 /* ---- lists ---- */
 
-/* Entries of a slice, with the pages as they were then. */
+/* Entries of a slice, and their pages at that time. */
 typedef struct ListSlice
 {
 	int			n;
@@ -149,7 +149,7 @@ typedef struct ListSlice
 	BufferTag	tags[SLICE];
 } ListSlice;
 
-/* Under the pool's lock: neither allocates nor fails. */
+/* Called under the pool's lock, so it neither allocates nor fails. */
 static void
 copy_entry(void *arg, const BufferPoolListEntry *entry)
 {
@@ -207,7 +207,7 @@ pg_bufferpool_lists(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	if (!BufferPoolActive())
 		return (Datum) 0;
-	/* zeroed, so that no page of it is touched for the first time later */
+	/* zeroed now, so that no page fault happens under the lock */
 	slice = palloc0_object(ListSlice);
 	walk.shown = palloc_extended(NBuffers * sizeof(bool),
 								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
@@ -228,7 +228,7 @@ pg_bufferpool_lists(PG_FUNCTION_ARGS)
 
 /* ---- verification ---- */
 
-#define MAX_VIOLATIONS 1000		/* rows; more tell nobody more */
+#define MAX_VIOLATIONS 1000		/* rows; more would not help anyone */
 
 typedef struct Violations
 {

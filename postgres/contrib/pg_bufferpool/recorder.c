@@ -1,21 +1,21 @@
 /*-------------------------------------------------------------------------
  *
  * recorder.c
- *	  The background worker that makes and writes a recording.
+ *	  The background worker that creates and writes a recording.
  *
- * It takes the events out of all processes' rings, merges them in the order
- * of time, and appends them to a file; the format is in docs/trace-format.md.
- * An event is stamped just before it can be seen in its ring, so that of each
- * process at most one that is older than the moment at which a round begins
- * may be missed by that round.  It is written in the next one, and readers
- * count its time as that of the event before it.
+ * It takes the events out of all rings, merges them in order of time, and
+ * appends them to a file (docs/trace-format.md).  An event is stamped just
+ * before it becomes visible in its ring.  So a round may miss at most one
+ * event of each process that is older than the round's start.  That event is
+ * written in the next round, and readers give it the time of the event before
+ * it.
  *
- * The file is opened once, by the recorder, as a new one; whatever happens to
- * its name later, nothing else is written to or removed.
+ * The recorder opens the file once, as a new one.  Whatever happens to its
+ * name later, no other file is written to or removed.
  *
- * An error of writing ends the recording, and nothing else: it is in the log
- * and in pg_stat_bufferpool_trace, and the file is cut after its last whole
- * record.
+ * A write error ends the recording, and nothing else: it is reported in the
+ * log and in pg_stat_bufferpool_trace, and the file is cut after its last
+ * whole record.
  *
  * contrib/pg_bufferpool/recorder.c
  *
@@ -44,30 +44,30 @@
 #define ROUND_MILLISECONDS 10
 #define OUTPUT_RECORDS 4096
 
-/* Of the maximum size, kept for the end of the file without names. */
+/* The part of the maximum size reserved for the file's end without names. */
 #define END_SIZE (16 * 1024)
 
 static uint32 serial;			/* of the recording */
 static RecorderRequest request;
 static RecorderOutcome outcome;
 
-/* The file, and what is on its way to it. */
+/* The file, and records to be written to it. */
 static int	file = -1;
 static int64 file_size;
-static bool file_full;			/* no further record may be written */
+static bool file_full;			/* no more records may be written */
 static BufferRecord output[OUTPUT_RECORDS];
 static int	outputs;
 
-/* The round under way: per ring the next event, and the end of those seen. */
+/* This round: for each ring, the next event and the end of those seen. */
 static uint64 *next;
 static uint64 *end;
 static binaryheap * heap;
 
-static uint64 origin;			/* nothing older is written */
+static uint64 origin;			/* older events are not written */
 
-/* ---- how it ends ---- */
+/* ---- errors and the end ---- */
 
-/* The first error counts. */
+/* Only the first error is kept. */
 static void
 note_error(int error_number, const char *error)
 {
@@ -77,7 +77,7 @@ note_error(int error_number, const char *error)
 	strlcpy(outcome.error, error, RECORDER_ERROR_SIZE);
 }
 
-/* Something could not be done to the file: errno says why. */
+/* "could not WHAT file", with the reason in errno. */
 static void
 note_file_error(const char *what)
 {
@@ -87,7 +87,7 @@ note_file_error(const char *what)
 									  request.path, strerror(error_number)));
 }
 
-/* The recording is over, and another one can begin. */
+/* End the recording, so that another one can begin. */
 static void
 end_recording(void)
 {
@@ -96,7 +96,7 @@ end_recording(void)
 }
 
 /*
- * Remove the file, if it is still what its name stands for.
+ * Remove the file, if its name still refers to it.
  */
 static void
 remove_file(void)
@@ -110,7 +110,7 @@ remove_file(void)
 		(void) unlink(request.path);
 }
 
-/* The recording does not begin. */
+/* Give up a recording that cannot begin. */
 static void
 refuse(void)
 {
@@ -160,16 +160,16 @@ append(const void *data, Size size)
 	return true;
 }
 
-/* Cut off what append has left of its data. */
+/* Cut off what a failed append has written. */
 static void
 cut(void)
 {
-	/* harmless if it fails: readers pass over part of a record at the end */
+	/* harmless if it fails: readers ignore part of a record at the end */
 	if (ftruncate(file, file_size) != 0)
 		elog(LOG, "could not truncate file \"%s\": %m", request.path);
 }
 
-/* Make the file, and write what is at its beginning. */
+/* Create the file, and write its start. */
 static void
 open_file(void)
 {
@@ -202,7 +202,7 @@ open_file(void)
 	file_size = data.len;
 }
 
-/* Unless it was asked for, the maximum size is half of what is free now. */
+/* The default of the maximum size is half the free space at the start. */
 static void
 decide_size(void)
 {
@@ -252,7 +252,7 @@ flush_output(void)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* The names of relations that the stopping session has supplied, or none. */
+/* The names of relations, if the stopping session has supplied them. */
 static const char *
 supplied_names(void)
 {
@@ -260,11 +260,11 @@ supplied_names(void)
 	dsm_segment *segment = handle == DSM_HANDLE_INVALID ? NULL :
 		dsm_attach(handle);
 
-	/* if that session has given up the segment may be gone */
+	/* the segment may be gone if that session has given up */
 	return segment == NULL ? "{}" : dsm_segment_address(segment);
 }
 
-/* The record that no record follows, and what is known at the end only. */
+/* Prepare the last record, and the text of what is known only at the end. */
 static void
 make_end(StringInfo data, const char *names)
 {
@@ -282,7 +282,7 @@ make_end(StringInfo data, const char *names)
 
 /*
  * Write the end of the file, with the names of relations if they fit.  If that
- * fails the file is good without.
+ * fails, the file is usable without it.
  */
 static void
 write_end(void)
@@ -332,7 +332,7 @@ has_event(int ring, uint64 until)
 	return next[ring] < end[ring] && next_event(ring)->time <= until;
 }
 
-/* The first ring's next event goes out. */
+/* Move the next event of the first ring in the heap to the output. */
 static void
 take_event(uint64 until)
 {
@@ -348,17 +348,17 @@ take_event(uint64 until)
 		(void) binaryheap_remove_first(heap);
 }
 
-/* Processes may use the room of events that have been copied. */
+/* Give processes back the room of events that have been copied. */
 static void
 release_taken(void)
 {
-	pg_memory_barrier();		/* copied, then released */
+	pg_memory_barrier();		/* copy, then release */
 	for (int i = 0; i < BufferPoolRings.count; i++)
 		pg_atomic_write_u64(&BufferPoolRings.rings[i].tail, next[i]);
 }
 
 /*
- * Write what is in the rings and not younger than until, in order of time.
+ * Write the events in the rings up to the time until, in order of time.
  */
 static void
 write_round(uint64 until)
@@ -371,7 +371,7 @@ write_round(uint64 until)
 		next[i] = pg_atomic_read_u64(&ring->tail);
 		end[i] = pg_atomic_read_u64(&ring->head);
 	}
-	pg_read_barrier();			/* heads, then events */
+	pg_read_barrier();			/* read heads, then events */
 	for (int i = 0; i < BufferPoolRings.count; i++)
 		if (has_event(i, until))
 			binaryheap_add_unordered(heap, Int32GetDatum(i));
@@ -404,7 +404,7 @@ wait_for_latch(long milliseconds)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* For pg_stat_activity. */
+/* Set what pg_stat_activity shows. */
 static void
 report_activity(void)
 {
@@ -435,7 +435,7 @@ begin_recording(void)
 	}
 }
 
-/* Write events until somebody ends the recording, or it has to end. */
+/* Write events until a session stops the recording, or it has to end. */
 static void
 record(void)
 {
@@ -446,7 +446,7 @@ record(void)
 		if (!file_full)
 			wait_for_latch(ROUND_MILLISECONDS);
 	}
-	/* one that nobody has stopped ends by itself, and gets no names */
+	/* a recording that no session has stopped ends by itself, without names */
 	(void) RecorderComplete(serial, RECORDER_RECORDING, DSM_HANDLE_INVALID);
 	if (RecorderPhaseOf(serial) == RECORDER_ABANDONED)
 	{
@@ -456,7 +456,7 @@ record(void)
 	write_round(PG_UINT64_MAX);
 }
 
-/* Nothing is recorded any more: complete the file. */
+/* Complete the file, when nothing is recorded any more. */
 static void
 finish(void)
 {
@@ -489,8 +489,8 @@ pg_bufferpool_recorder_main(Datum main_arg)
 	before_shmem_exit(end_at_exit, 0);
 	BackgroundWorkerUnblockSignals();
 	if (!RecorderAttach(serial, &request))
-		proc_exit(0);			/* whoever asked has given up */
-	/* to no database: to be seen in pg_stat_activity, no more */
+		proc_exit(0);			/* the session that asked has given up */
+	/* to no database, only to appear in pg_stat_activity */
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	report_activity();
 	begin_recording();

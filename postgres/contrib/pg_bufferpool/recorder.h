@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * recorder.h
- *	  A recording of buffer references, as the sessions that start, stop and
- *	  watch it share it with the recorder, a background worker.
+ *	  The state of a recording of buffer references, shared by the recorder, a
+ *	  background worker, and the sessions that start, stop and watch it.
  *
  * contrib/pg_bufferpool/recorder.h
  *
@@ -18,35 +18,35 @@
 #include "storage/lwlock.h"
 #include "storage/procnumber.h"
 
-#define RECORDING_MIN_SIZE	(64 * 1024) /* bytes that a file may need at least */
-#define RECORDER_ERROR_SIZE 1536	/* a path and what is wrong with it */
+#define RECORDING_MIN_SIZE	(64 * 1024) /* smallest maximum size, bytes */
+#define RECORDER_ERROR_SIZE 1536	/* room for a path and an explanation */
 
 /*
- * The life of a recording.  There is one at a time.  Beside each arrow is the
- * function of recorder_state.c that takes it, and who calls that.
+ * The phases of a recording.  There is one recording at a time.  Each arrow
+ * names the function of recorder_state.c that takes it, and its caller.
  *
  *	  IDLE
  *		|	RecorderClaim		session that starts it
- *	  STARTING					the recorder has been asked for
+ *	  STARTING					waiting for the recorder to start
  *		|	RecorderAttach		recorder
- *	  OPENING					it makes the file
+ *	  OPENING					creating the file
  *		|	RecorderBegin		recorder
  *	  RECORDING --------------.
  *		|	RecorderStop	  |	session that stops it
- *	  STOPPING				  |	the names of relations are awaited
+ *	  STOPPING				  |	waiting for the names of relations
  *		|	RecorderComplete  |	that session; recorder, if it ends by itself
- *	  COMPLETING <------------'	the end of the file is written
- *		|	RecorderEnd			recorder, in whatever phase it fails
+ *	  COMPLETING <------------'	writing the end of the file
+ *		|	RecorderEnd			recorder; in any phase, if it fails
  *	  ENDED						a session waits for the outcome; if none: IDLE
  *		|	RecorderTake		that session
  *	  IDLE
  *
- * A session that gives up waiting for its start calls RecorderAbandon:
- * STARTING becomes IDLE, since no recorder can attach any more; OPENING and
- * RECORDING become ABANDONED, and the recorder removes the file.
+ * A session that stops waiting for its start calls RecorderAbandon.  STARTING
+ * becomes IDLE, and no recorder can attach any more; OPENING and RECORDING
+ * become ABANDONED, and the recorder removes the file.
  *
  * So a recorder is the only one from its RecorderAttach to its RecorderEnd,
- * and it alone makes, writes and removes the file.
+ * and only the recorder creates, writes and removes the file.
  */
 typedef enum RecorderPhase
 {
@@ -60,42 +60,42 @@ typedef enum RecorderPhase
 	RECORDER_ENDED,
 } RecorderPhase;
 
-/* What a recording is asked to be. */
+/* What a session asks for. */
 typedef struct RecorderRequest
 {
 	double		sample_rate;
-	int64		max_size;		/* bytes of the file; 0: half of what is free */
+	int64		max_size;		/* bytes of the file; 0: half the free space */
 	char		path[MAXPGPATH];
 } RecorderRequest;
 
-/* How it ended. */
+/* How the recording ended. */
 typedef struct RecorderOutcome
 {
 	int64		dropped;		/* events for which there was no room */
 	bool		names_left_out; /* they would have made the file too large */
 	int			error_number;	/* errno, or 0 */
-	char		error[RECORDER_ERROR_SIZE]; /* "" if as it was asked to */
+	char		error[RECORDER_ERROR_SIZE]; /* "": it was stopped */
 } RecorderOutcome;
 
-/* What pg_stat_bufferpool_trace shows of it. */
+/* What pg_stat_bufferpool_trace shows. */
 typedef struct Recording
 {
-	TimestampTz since;			/* 0: there was none yet */
-	RecorderRequest request;	/* max_size as it was decided */
-	RecorderOutcome outcome;	/* while it goes on, without meaning */
+	TimestampTz since;			/* 0: no recording yet */
+	RecorderRequest request;	/* with the max_size in use */
+	RecorderOutcome outcome;	/* while it runs: only dropped */
 	int64		written;		/* events */
 	int64		bytes;			/* of the file */
 	int			pid;			/* of the recorder; 0: it is over */
 } Recording;
 
-/* At the beginning of the file. */
+/* The start of the file. */
 typedef struct RecordingHeader
 {
 	char		magic[8];
 	uint32		version;
 	uint32		text_size;		/* bytes of the JSON text that follows, padded
 								 * to whole records */
-	uint64		origin;			/* of the records' time, nanoseconds */
+	uint64		origin;			/* time at the start, nanoseconds */
 	uint32		page_size;		/* bytes */
 	uint32		reserved;		/* 0 */
 } RecordingHeader;
@@ -104,7 +104,7 @@ typedef struct RecordingHeader
 #define RECORDING_VERSION	2
 
 StaticAssertDecl(sizeof(RecordingHeader) == sizeof(BufferRecord),
-				 "records lie in the file as in an array");
+				 "the file is an array of records");
 
 /* recorder_state.c: for sessions */
 extern uint32 RecorderClaim(const RecorderRequest *request);

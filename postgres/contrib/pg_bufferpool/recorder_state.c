@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * recorder_state.c
- *	  The phases of a recording, and who may move it from one to the next.
+ *	  The phases of a recording, and the transitions between them.
  *
- * The phases are in recorder.h.  A recording has a serial number, which its
- * sessions and its recorder name in every call: whoever comes too late, for a
- * recording that is over, changes nothing.
+ * recorder.h draws the phases.  A recording has a serial number, which its
+ * sessions and its recorder pass in every call.  So a call that comes too
+ * late, for a recording that is over, changes nothing.
  *
  * contrib/pg_bufferpool/recorder_state.c
  *
@@ -26,13 +26,13 @@ typedef struct RecorderState
 	LWLock		lock;
 	int			tranche;		/* the lock's */
 	RecorderPhase phase;
-	uint32		serial;			/* of the recording, or of the last one */
-	ProcNumber	waiter;			/* session that waits for the start or the end */
+	uint32		serial;			/* of this recording, or of the last one */
+	ProcNumber	waiter;			/* session that waits for the start or end */
 	ProcNumber	recorder;		/* from RecorderAttach to RecorderEnd */
 	RecorderRequest request;
-	dsm_handle	names;			/* of relations, a text; may be none */
+	dsm_handle	names;			/* of relations, as text; may be invalid */
 	RecorderOutcome outcome;	/* when ENDED */
-	Recording	recording;		/* the last one that began */
+	Recording	recording;		/* the last to have begun */
 } RecorderState;
 
 static RecorderState *state;
@@ -71,7 +71,7 @@ unlock_state(void)
 	LWLockRelease(&state->lock);
 }
 
-/* Is it this recording, and in this phase? */
+/* Is this recording in this phase? */
 static bool
 is_in(uint32 serial, RecorderPhase phase)
 {
@@ -112,7 +112,8 @@ RecorderClaim(const RecorderRequest *request)
 }
 
 /*
- * STARTING to OPENING.  Returns false if whoever asked for it has given up.
+ * STARTING to OPENING.  Returns false if the session that asked for the
+ * recording has given up.
  */
 bool
 RecorderAttach(uint32 serial, RecorderRequest *request)
@@ -132,8 +133,9 @@ RecorderAttach(uint32 serial, RecorderRequest *request)
 }
 
 /*
- * OPENING to RECORDING: the file is there, and so large.  From now on it is
- * not the start that fails.  Returns false if it has been abandoned.
+ * OPENING to RECORDING: the file exists, and has this many bytes.  From now on
+ * an error ends the recording instead of failing its start.  Returns false if
+ * the recording has been abandoned.
  */
 bool
 RecorderBegin(uint32 serial, const RecorderRequest *request, int64 bytes)
@@ -161,8 +163,9 @@ RecorderBegin(uint32 serial, const RecorderRequest *request, int64 bytes)
 }
 
 /*
- * The session that started it, or that stops it, does not wait any more.  What
- * it has started must not go on; what it has stopped ends without names.
+ * The session that started the recording, or that stops it, no longer waits.
+ * A recording that it started must end; one that it stopped ends without
+ * names.
  */
 void
 RecorderAbandon(uint32 serial)
@@ -203,8 +206,8 @@ RecorderAbandon(uint32 serial)
 /* ---- end ---- */
 
 /*
- * RECORDING to STOPPING: no further events.  Returns the serial number, or 0
- * if nothing is recorded.
+ * RECORDING to STOPPING: no further events are recorded.  Returns the serial
+ * number, or 0 if there is no recording.
  */
 uint32
 RecorderStop(void)
@@ -226,8 +229,8 @@ RecorderStop(void)
 
 /*
  * STOPPING to COMPLETING, with a segment that holds the names of relations; or
- * RECORDING to COMPLETING, if the recorder ends it.  Returns false if the
- * phase is another one.
+ * RECORDING to COMPLETING, if the recorder ends the recording.  Returns false
+ * if the recording is not in the phase from.
  */
 bool
 RecorderComplete(uint32 serial, RecorderPhase from, dsm_handle names)
@@ -261,8 +264,8 @@ RecorderNames(uint32 serial)
 }
 
 /*
- * Whatever phase to ENDED, or to IDLE if nobody waits for the outcome.  Does
- * nothing unless it is the caller who has attached to the recording.
+ * Any phase to ENDED, or to IDLE if no session waits for the outcome.  Does
+ * nothing unless the caller is the recorder attached to the recording.
  */
 void
 RecorderEnd(uint32 serial, const RecorderOutcome *outcome)
@@ -286,8 +289,8 @@ RecorderEnd(uint32 serial, const RecorderOutcome *outcome)
 }
 
 /*
- * ENDED to IDLE.  Returns false if it has not ended, or it is another session
- * that waits for it.
+ * ENDED to IDLE.  Returns false if the recording has not ended, or if another
+ * session waits for it.
  */
 bool
 RecorderTake(uint32 serial, RecorderOutcome *outcome)
@@ -306,9 +309,9 @@ RecorderTake(uint32 serial, RecorderOutcome *outcome)
 	return ended;
 }
 
-/* ---- while it goes on ---- */
+/* ---- while it runs ---- */
 
-/* The phase of this recording: IDLE if there has been another since. */
+/* The phase of this recording; IDLE if there has been another since. */
 RecorderPhase
 RecorderPhaseOf(uint32 serial)
 {
@@ -320,7 +323,7 @@ RecorderPhaseOf(uint32 serial)
 	return phase;
 }
 
-/* So many more events have been written, so many bytes. */
+/* Add to the events and bytes written. */
 void
 RecorderWrote(uint32 serial, int64 events, int64 bytes)
 {
@@ -331,7 +334,7 @@ RecorderWrote(uint32 serial, int64 events, int64 bytes)
 	unlock_state();
 }
 
-/* The recording that goes on or, if there is none, the last one. */
+/* Get the current recording or, if there is none, the last one. */
 void
 RecorderShow(Recording *recording)
 {

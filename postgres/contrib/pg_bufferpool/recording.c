@@ -1,11 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * recording.c
- *	  SQL functions that start, stop and watch a recording of buffer references.
+ *	  SQL functions to start, stop and watch a recording of buffer references.
  *
- * The recorder, a background worker, makes and writes the file; a session waits
- * until it has begun, and until it has ended.  Whoever stops a recording
- * supplies the names of relations, since the recorder is in no database.
+ * The recorder, a background worker, creates and writes the file.  The session
+ * that starts a recording waits until it has begun, the one that stops it
+ * until it has ended.  The latter supplies the names of relations, because the
+ * recorder is connected to no database.
  *
  * contrib/pg_bufferpool/recording.c
  *
@@ -30,7 +31,7 @@ PG_FUNCTION_INFO_V1(pg_bufferpool_trace_start);
 PG_FUNCTION_INFO_V1(pg_bufferpool_trace_stop);
 PG_FUNCTION_INFO_V1(pg_stat_get_bufferpool_trace);
 
-/* A recorder that has ended leaves its slot about as soon. */
+/* Long enough for a recorder that has ended to free its slot. */
 #define SLOT_TRIES 100
 #define SLOT_PAUSE_MILLISECONDS 10
 
@@ -45,7 +46,7 @@ check_privilege(void)
 						   "pg_write_server_files")));
 }
 
-/* Wait for this process's latch, at most so long (-1: without end). */
+/* Wait for this process's latch, for at most this long (-1: no limit). */
 static void
 wait_for_recorder(long milliseconds)
 {
@@ -61,7 +62,7 @@ wait_for_recorder(long milliseconds)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* For a session that does not wait any more. */
+/* Exit callback of a session that waits. */
 static void
 abandon(int code, Datum serial)
 {
@@ -102,7 +103,7 @@ requested(const char *path, double sample_rate, const text * max_size)
 }
 
 static void
-complain_of_no_memory(void)
+report_no_memory(void)
 {
 	const char *setting = "bufferpool.trace_buffers";
 	int			processes = BufferPoolRingCount();
@@ -121,7 +122,7 @@ complain_of_no_memory(void)
 							sizeof(BufferRecord) / (1024 * 1024)))));
 }
 
-/* NULL: there is no free slot. */
+/* Returns NULL if no slot is free. */
 static BackgroundWorkerHandle *
 register_recorder(uint32 serial)
 {
@@ -162,7 +163,7 @@ launch_recorder(uint32 serial)
 }
 
 /*
- * Wait until the recording has begun, or could not begin.
+ * Wait until the recording has begun.  Raises an error if it cannot begin.
  */
 static void
 wait_for_start(uint32 serial, BackgroundWorkerHandle * handle)
@@ -174,7 +175,7 @@ wait_for_start(uint32 serial, BackgroundWorkerHandle * handle)
 	while ((phase = RecorderPhaseOf(serial)) == RECORDER_STARTING ||
 		   phase == RECORDER_OPENING)
 	{
-		/* one that has not attached by now never will */
+		/* a recorder that has stopped without attaching never will */
 		if (GetBackgroundWorkerPid(handle, &pid) == BGWH_STOPPED &&
 			RecorderPhaseOf(serial) == RECORDER_STARTING)
 			ereport(ERROR,
@@ -197,7 +198,7 @@ wait_for_start(uint32 serial, BackgroundWorkerHandle * handle)
 	}
 
 	/*
-	 * a cancellation that comes now still undoes the start; a later one
+	 * a cancellation that arrives now still undoes the start; a later one
 	 * cannot
 	 */
 	CHECK_FOR_INTERRUPTS();
@@ -215,7 +216,7 @@ pg_bufferpool_trace_start(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("path and sample rate must not be null")));
 	if (BufferPoolRings.capacity == 0)
-		complain_of_no_memory();
+		report_no_memory();
 	request = requested(text_to_cstring(PG_GETARG_TEXT_PP(0)),
 						PG_GETARG_FLOAT8(1),
 						PG_ARGISNULL(2) ? NULL : PG_GETARG_TEXT_PP(2));
@@ -235,7 +236,7 @@ pg_bufferpool_trace_start(PG_FUNCTION_ARGS)
 
 /* ---- stop ---- */
 
-/* A segment with the names of relations, for the recorder. */
+/* Put the names of relations into a segment for the recorder. */
 static dsm_segment *
 share_names(void)
 {
@@ -254,9 +255,9 @@ wait_for_end(uint32 serial, RecorderOutcome *outcome)
 		wait_for_recorder(-1);
 }
 
-/* Why there is nothing to stop, as far as is known. */
+/* Raise an error, with the reason why the last recording ended, if known. */
 static void
-complain_of_no_recording(void)
+report_no_recording(void)
 {
 	Recording	last;
 
@@ -269,7 +270,7 @@ complain_of_no_recording(void)
 								last.outcome.error)));
 }
 
-/* Tell how complete a recording is that has just ended. */
+/* Report how complete the recording is that has just ended. */
 static void
 report_outcome(const RecorderOutcome *outcome)
 {
@@ -302,7 +303,7 @@ pg_bufferpool_trace_stop(PG_FUNCTION_ARGS)
 	check_privilege();
 	serial = RecorderStop();
 	if (serial == 0)
-		complain_of_no_recording();
+		report_no_recording();
 	PG_ENSURE_ERROR_CLEANUP(abandon, UInt32GetDatum(serial));
 	{
 		dsm_segment *names = share_names();

@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
  * recording_text.c
- *	  What a recording says in words, before and behind its records.
+ *	  The texts before and after the records of a recording.
  *
- * JSON objects; their members are in docs/trace-format.md.
+ * Both are JSON objects; docs/trace-format.md lists their members.
  *
  * contrib/pg_bufferpool/recording_text.c
  *
@@ -30,7 +30,7 @@ append_number(StringInfo text, const char *name, int64 value)
 	appendStringInfo(text, "\"%s\":" INT64_FORMAT ",", name, value);
 }
 
-/* What the server runs: what a replay needs to know. */
+/* What a replay needs to know about the server. */
 void
 DescribeServer(StringInfo text, const RecorderRequest *request)
 {
@@ -45,7 +45,7 @@ DescribeServer(StringInfo text, const RecorderRequest *request)
 	appendStringInfo(text, "\"sample_rate\":%.17g}", request->sample_rate);
 }
 
-/* How the recording has ended; names is a JSON object. */
+/* How the recording ended.  names: a JSON object. */
 void
 DescribeOutcome(StringInfo text, const RecorderOutcome *outcome,
 				const char *names)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * relation_names.c
- *	  The names of relations, for a recording, which knows files.
+ *	  The names of relations, for a recording, which has only their files.
  *
  * contrib/pg_bufferpool/relation_names.c
  *
@@ -26,8 +26,8 @@
 #include "utils/ruleutils.h"
 
 /*
- * Where the relation's file is, as recordings name it: tablespace, database,
- * file.  False if it has none, or none that others see.
+ * Get the relation's file as recordings name it: tablespace, database, file.
+ * Returns false if it has none in shared buffers.
  */
 static bool
 relation_place(Form_pg_class relation, RelFileLocator *place)
@@ -45,7 +45,7 @@ relation_place(Form_pg_class relation, RelFileLocator *place)
 	return RelFileNumberIsValid(place->relNumber);
 }
 
-/* The name with the schema, unless that is pg_catalog; in UTF-8. */
+/* The name in UTF-8, with the schema unless that is pg_catalog. */
 static const char *
 relation_name(Form_pg_class relation)
 {
@@ -54,18 +54,19 @@ relation_name(Form_pg_class relation)
 	char	   *name = quote_qualified_identifier(schema,
 												  NameStr(relation->relname));
 
-	/* SQL_ASCII is whatever clients took it for */
+	/* the encoding of SQL_ASCII text is unknown */
 	return GetDatabaseEncoding() == PG_SQL_ASCII ? name :
 		pg_server_to_any(name, strlen(name), PG_UTF8);
 }
 
 /*
- * Names of the relations in this database, and of the shared ones, by where
- * their files are: a JSON object.
+ * A JSON object with the names of the relations in this database, and of the
+ * shared ones, by their files.
  *
- * The catalog is read without SQL, whose functions, operators and types would
- * be looked up in the search path of whoever stops the recording and might be
- * somebody else's.  The path matters to conversions of encodings all the same.
+ * The catalog is read without SQL, because SQL would look up functions,
+ * operators and types in the search path of the user who stops the recording,
+ * where they might be someone else's.  The path is restricted nevertheless,
+ * because conversions of encodings use it.
  */
 char *
 RelationNames(void)

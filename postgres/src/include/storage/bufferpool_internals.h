@@ -29,38 +29,38 @@ extern PGDLLIMPORT int bufferpool_batch_threshold;
 #define BUFFERPOOL_CLOCK "clock"	/* the name of stock replacement */
 #define BUFFERPOOL_PARAMETERS_SIZE 256
 
-/* Each server start decides alike: what was simulated is what runs. */
+/* The same at each start, so that a simulation makes the same choices. */
 #define BUFFERPOOL_SEED 1
 
 /* ---- statistics ---- */
 
 /*
- * What is counted.  Every process counts in a place of its own, so counting
- * costs no more than an increment.
+ * The counters.  Every process has its own, so counting costs no more than an
+ * increment.
  */
 typedef enum BufferPoolCounter
 {
 	BUFFERPOOL_HITS,			/* references to resident pages */
-	BUFFERPOOL_READS,			/* pages that came in to be read or zeroed */
-	BUFFERPOOL_EXTENDS,			/* pages that came in as new blocks */
+	BUFFERPOOL_READS,			/* pages brought in to be read or zeroed */
+	BUFFERPOOL_EXTENDS,			/* pages brought in as new blocks */
 	BUFFERPOOL_EVICTIONS,		/* pages evicted, by the algorithm's choice */
 	BUFFERPOOL_REUSES,			/* pages evicted, by a ring's choice */
-	BUFFERPOOL_DIRTY_EVICTIONS, /* of both: had to be written first */
+	BUFFERPOOL_DIRTY_EVICTIONS, /* of both, those written first */
 	BUFFERPOOL_SEARCHES,		/* for a victim, by the algorithm */
-	BUFFERPOOL_LOOKS,			/* buffers that they looked at */
+	BUFFERPOOL_LOOKS,			/* buffers that these looked at */
 	BUFFERPOOL_RETRIES,			/* choices given up: pinned or dirtied since */
-	BUFFERPOOL_REJECTS,			/* of a ring's, which would need a WAL flush */
-	BUFFERPOOL_FALLBACKS,		/* the algorithm had no choice; clock's */
-	BUFFERPOOL_FORGOTTEN,		/* pages that had ceased to exist */
-	BUFFERPOOL_CORRELATED,		/* hits not told: repetitions */
-	BUFFERPOOL_VACUUMED,		/* hits not told: VACUUM's */
+	BUFFERPOOL_REJECTS,			/* of them, a ring's: would flush WAL */
+	BUFFERPOOL_FALLBACKS,		/* the algorithm had none: clock's choices */
+	BUFFERPOOL_FORGOTTEN,		/* pages dropped, or replaced unasked */
+	BUFFERPOOL_CORRELATED,		/* hits not reported: repetitions */
+	BUFFERPOOL_VACUUMED,		/* hits not reported: VACUUM's */
 	BUFFERPOOL_BATCHES,			/* commits of queues */
 	BUFFERPOOL_BATCHED_HITS,	/* entries in them */
-	BUFFERPOOL_STALE_HITS,		/* of which skipped: the page had left */
+	BUFFERPOOL_STALE_HITS,		/* of them, skipped: the page had left */
 	BUFFERPOOL_LOCKS,			/* acquisitions of the pool's lock */
-	BUFFERPOOL_LOCK_WAITS,		/* of which had to wait */
-	BUFFERPOOL_TRY_FAILURES,	/* the lock was busy, and not waited for */
-	BUFFERPOOL_CLEANED,			/* pages written ahead by the bgwriter */
+	BUFFERPOOL_LOCK_WAITS,		/* of them, those that had to wait */
+	BUFFERPOOL_TRY_FAILURES,	/* commits put off: the lock was busy */
+	BUFFERPOOL_CLEANED,			/* pages that the bgwriter wrote ahead */
 	BUFFERPOOL_CLEANER_ROUNDS,	/* its searches for such pages */
 	BUFFERPOOL_CLEANER_LOOKS,	/* buffers looked at in them */
 	BUFFERPOOL_CLEANER_LONGEST_HOLD,	/* most of these in one hold of the
@@ -96,22 +96,22 @@ extern void BufferPoolReadHolds(uint64 *holds);
 
 /* ---- the pool ---- */
 
-/* What all processes share of a pool, beside the algorithm's own memory. */
+/* The shared part of a pool, except for the algorithm's own memory. */
 typedef struct BufferPoolShared
 {
-	LWLock		lock;			/* the algorithm's state */
+	LWLock		lock;			/* guards the algorithm's state */
 	pg_atomic_uint32 resets;	/* how often the pool was reset */
-	pg_atomic_uint32 dirty_victims; /* evicted, and not clean; it wraps */
-	char		algorithm[NAMEDATALEN]; /* what it is run by, or clock */
-	char		parameters[BUFFERPOOL_PARAMETERS_SIZE]; /* of the algorithm, as
-														 * given; or empty */
+	pg_atomic_uint32 dirty_victims; /* dirty pages evicted; wraps around */
+	char		algorithm[NAMEDATALEN]; /* its name, or clock */
+	char		parameters[BUFFERPOOL_PARAMETERS_SIZE]; /* as configured, or
+														 * empty */
 } BufferPoolShared;
 
 /* One process's view of a pool. */
 struct BufferPool
 {
 	const BufferPoolRoutine *routine;	/* NULL: stock replacement */
-	uint32		flags;			/* the routine's, with these parameters */
+	uint32		flags;			/* the routine's, for these parameters */
 	BufferPoolShared *shared;
 	void	   *view;			/* the algorithm's */
 };
@@ -119,7 +119,7 @@ struct BufferPool
 /* The pool of all buffers. */
 extern PGDLLIMPORT BufferPool DefaultBufferPool;
 
-/* Is there an algorithm to be told and asked? */
+/* Does an algorithm, rather than the clock, replace pages? */
 static inline bool
 BufferPoolActive(void)
 {
@@ -154,9 +154,9 @@ BufferPoolAccessFlags(IOContext io_context)
 }
 
 /*
- * A buffer's page in the core's terms.  The relation's low half is the file
- * number, the upper half stands for tablespace, database and fork; two
- * databases' files of the same number may so be taken for each other with a
+ * A buffer's page in the core's terms.  The low half of the relation is the
+ * file number; the upper half is a hash of tablespace and database, plus the
+ * fork.  Two files with the same number in different databases collide with a
  * probability of 2^-32, which costs a wrong hint.
  */
 static inline tp_page
@@ -195,10 +195,11 @@ extern void BufferPoolStatsInitProcess(void);
 extern Size BufferPoolShmemSize(void);
 extern void BufferPoolShmemInit(bool init);
 extern void BufferPoolInitProcess(void);
-extern void BufferPoolFollowReset(BufferPool *pool);
 extern const char *show_bufferpool_algorithm(void);
 extern const char *show_bufferpool_parameters(void);
 extern const char *show_bufferpool_batch_threshold(void);
+
+/* lock.c */
 extern bool BufferPoolTryLock(BufferPool *pool);
 extern void BufferPoolLock(BufferPool *pool);
 extern void BufferPoolUnlock(BufferPool *pool);
@@ -214,21 +215,22 @@ extern void BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context,
 								 bool extended);
 extern void BufferPoolAtEOXact(void);
 
-/* bufferpool.c, for verification */
+/* check.c */
 extern int	BufferPoolCheckBuffers(int first, int count, tp_report report,
 								   void *arg);
 extern int	BufferPoolCheckAlgorithm(tp_report report, void *arg);
 
 /* reset.c */
 extern void BufferPoolReset(void);
+extern void BufferPoolFollowReset(BufferPool *pool);
 
 /* cleaner.c */
 extern bool BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context);
 extern int	BufferPoolCleanDelay(void);
 
 /*
- * To be called when a page was found in this buffer, before it is pinned and
- * BufferPoolHit called.
+ * Call when a page was found in this buffer, before the buffer is pinned and
+ * BufferPoolHit is called.
  */
 static inline void
 BufferPoolExpectHit(int buf_id)
@@ -244,8 +246,8 @@ extern void BufferPoolHit(BufferDesc *buf, IOContext io_context);
 extern void BufferPoolDirtied(BufferDesc *buf);
 
 /*
- * The page in this buffer was not dirty and is now.  For those who have it
- * pinned and locked; also in critical sections.
+ * The page in this buffer, which the caller has pinned and locked, has just
+ * become dirty.  May be called in a critical section.
  */
 static inline void
 BufferPoolNoteDirtied(BufferDesc *buf)

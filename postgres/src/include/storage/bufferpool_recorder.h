@@ -3,8 +3,8 @@
  * bufferpool_recorder.h
  *	  Recording of the references to shared buffers.
  *
- * Who may touch what here is explained in storage/bufferpool/recorder.c, the
- * file that is written in docs/trace-format.md.
+ * storage/bufferpool/recorder.c explains which process may touch what here,
+ * docs/trace-format.md the format of the file.
  *
  * src/include/storage/bufferpool_recorder.h
  *
@@ -16,12 +16,12 @@
 #include "port/atomics.h"
 #include "storage/buf_internals.h"
 
-/* events in a ring, a power of two; -1: not decided yet; 0: no recording */
+/* Events in a ring, a power of two; -1: not decided yet; 0: no recording. */
 extern PGDLLIMPORT int bufferpool_trace_buffers;
 
 #define MAX_TRACE_BUFFERS	(1024 * 1024)
 
-/* Without a setting: so many, or none at all. */
+/* The range of the default; if less than LEAST would fit, it is 0. */
 #define LEAST_TRACE_BUFFERS 64
 #define AMPLE_TRACE_BUFFERS 4096
 
@@ -29,23 +29,23 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_READ			0
 #define RECORD_WRITE		1	/* a new block */
 #define RECORD_FORGET		5	/* this block and those after it are gone */
-#define RECORD_PINNED		6	/* cannot be evicted from now on */
-#define RECORD_UNPINNED		7	/* can be evicted again */
-#define RECORD_DIRTIED		8	/* was not dirty, and is now */
-#define RECORD_END			255 /* in files only: what follows is no record */
+#define RECORD_PINNED		6	/* a search found the page pinned */
+#define RECORD_UNPINNED		7	/* that page can be evicted again */
+#define RECORD_DIRTIED		8	/* a clean page became dirty */
+#define RECORD_END			255 /* in files only: no records follow */
 
-/* A flag of references beside the core's, as in the trace format. */
+/* A flag of references in addition to the core's, as in the trace format. */
 #define RECORD_HIT			0x100
 
 /* An event, in memory and in the file. */
 typedef struct BufferRecord
 {
-	uint64		time;			/* nanoseconds, of a monotonic clock */
+	uint64		time;			/* nanoseconds of a monotonic clock */
 	Oid			tablespace;
 	Oid			database;
 	RelFileNumber file;
 	BlockNumber block;
-	uint32		process;		/* its ProcNumber, as algorithms are told */
+	uint32		process;		/* its ProcNumber, as in tp_access.backend */
 	uint16		flags;
 	uint8		fork;
 	uint8		kind;
@@ -56,19 +56,19 @@ StaticAssertDecl(sizeof(BufferRecord) == 32, "a record has no padding");
 /* One process's events that have not been written yet. */
 typedef struct BufferRing
 {
-	/* changed by the process alone */
-	pg_atomic_uint64 head;		/* events put in, ever */
-	pg_atomic_uint64 dropped;	/* events for which there was no room, ever */
+	/* changed only by the process */
+	pg_atomic_uint64 head;		/* events ever put in */
+	pg_atomic_uint64 dropped;	/* events ever dropped for lack of room */
 	char		pad[PG_CACHE_LINE_SIZE - 2 * sizeof(pg_atomic_uint64)];
-	/* changed by the recorder alone */
-	pg_atomic_uint64 tail;		/* events taken out, ever */
+	/* changed only by the recorder */
+	pg_atomic_uint64 tail;		/* events ever taken out */
 	char		pad2[PG_CACHE_LINE_SIZE - sizeof(pg_atomic_uint64)];
 } BufferRing;
 
-/* All rings: what the recorder works on. */
+/* All rings. */
 typedef struct BufferRings
 {
-	int			count;			/* one for each process that there can be */
+	int			count;			/* one for each possible process */
 	uint32		capacity;		/* events in a ring, a power of two; or 0 */
 	BufferRing *rings;
 	BufferRecord *records;		/* [ring * capacity + event % capacity] */
@@ -78,7 +78,7 @@ extern PGDLLIMPORT BufferRings BufferPoolRings;
 
 extern PGDLLIMPORT volatile uint32 *BufferPoolRecordingFlag;
 
-/* [buf_id]: a search has met the page in the buffer pinned, and it still is */
+/* [buf_id]: a search found the page in the buffer pinned, and it still is. */
 extern PGDLLIMPORT bool *BufferPoolMetPinned;
 
 /* Is a recording under way?  May lag behind for an instant. */
@@ -110,9 +110,10 @@ extern uint64 BufferPoolRecordsDropped(void);
 extern const char *BufferPoolParameters(void);
 
 /*
- * This process, while there is a recording, has given up its pin on this
- * buffer.  No search can have met it pinned and not have said so by now: pins
- * are given up while nobody holds the header's spinlock.
+ * Call during a recording, after this process has given up its pin on this
+ * buffer.  A search that found the buffer pinned has set BufferPoolMetPinned
+ * by now: it does so under the header's spinlock, and no pin is given up while
+ * any process holds that.
  */
 static inline void
 BufferPoolRecordUnpinned(BufferDesc *buf)

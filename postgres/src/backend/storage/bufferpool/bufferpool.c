@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * bufferpool.c
- *	  Setting up the buffer pool and its replacement algorithm.
+ *	  Set-up of the buffer pool and its replacement algorithm.
  *
  * src/backend/storage/bufferpool/bufferpool.c
  *
@@ -24,12 +24,12 @@ BufferPool	DefaultBufferPool;
 /* ---- set-up ---- */
 
 /*
- * The algorithm that is asked for, with its parameters; NULL for stock
- * replacement, which is also what bootstrap and single-user mode get: they see
- * no preloaded libraries, or need no algorithm.
+ * The configured algorithm, with its parameters; NULL for stock replacement.
+ * Bootstrap and single-user mode always get the latter: they have no preloaded
+ * libraries, or need no algorithm.
  *
- * The server starts also if the settings make no sense, since whoever has
- * mistyped a name wants to reach the data nevertheless.
+ * Invalid settings must not keep the server from starting: a mistyped name
+ * should not make the data inaccessible.
  */
 static const BufferPoolRoutine *
 configured_routine(const char **parameters, bool complain)
@@ -72,7 +72,7 @@ configured_routine(const char **parameters, bool complain)
 	return routine;
 }
 
-/* In the postmaster, when all settings have been read. */
+/* Called in the postmaster, after all settings have been read. */
 static void
 check_settings(void)
 {
@@ -103,7 +103,7 @@ BufferPoolShmemSize(void)
 	return size;
 }
 
-/* As others want to read them: without the white space. */
+/* Copy the parameters without white space, for SHOW, views and recordings. */
 static void
 keep_parameters(char *kept, const char *parameters)
 {
@@ -113,7 +113,7 @@ keep_parameters(char *kept, const char *parameters)
 	*kept = '\0';
 }
 
-/* init: in the postmaster, at the start or after a crash */
+/* init: this is the postmaster, at the start or after a crash. */
 void
 BufferPoolShmemInit(bool init)
 {
@@ -152,7 +152,7 @@ BufferPoolShmemInit(bool init)
 	}
 }
 
-/* A process begins to use shared buffers; it has a PGPROC. */
+/* Called when a process begins to use shared buffers; it has a PGPROC. */
 void
 BufferPoolInitProcess(void)
 {
@@ -162,7 +162,7 @@ BufferPoolInitProcess(void)
 		BufferPoolFollowReset(&DefaultBufferPool);
 }
 
-/* ---- what SHOW shows: what is in use ---- */
+/* ---- SHOW: the values in use ---- */
 
 const char *
 show_bufferpool_algorithm(void)

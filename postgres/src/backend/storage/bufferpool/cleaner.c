@@ -1,17 +1,17 @@
 /*-------------------------------------------------------------------------
  *
  * cleaner.c
- *	  The background writer's work where an algorithm chooses the victims.
+ *	  The background writer's rounds where an algorithm chooses the victims.
  *
  * Stock BgBufferSync runs ahead of the clock's hand.  Here the algorithm names
- * the buffers that it is likely to evict soon, as many as are expected to be
- * needed until the next round, and those that are dirty are written.
+ * the buffers that it is likely to evict soon, as many as will probably be
+ * needed before the next round, and the dirty ones are written.
  *
- * What a round costs goes by the number of evictions, whatever the size of the
- * pool: it looks at LOOKS_PER_VICTIM buffers for each at most, and holds the
- * pool's lock, if the algorithm needs that at all, for LOOKS_PER_HOLD looks at
- * a time.  Nothing is written, nor any buffer's header looked at, under it.
- * While there is nothing to write, rounds become few and short.
+ * The cost of a round depends on the number of evictions, not on the size of
+ * the pool.  A round looks at no more than LOOKS_PER_VICTIM buffers for each,
+ * and holds the pool's lock, if the algorithm needs it, for LOOKS_PER_HOLD
+ * looks at a time.  Under the lock nothing is written and no buffer header is
+ * read.  While nothing is dirty, rounds become few and short.
  *
  * src/backend/storage/bufferpool/cleaner.c
  *
@@ -31,93 +31,95 @@
 #define LOOKS_PER_HOLD 64
 
 /*
- * Lists need one look for each victim expected.  A clock needs more, for the
- * pages that were referenced, and so does a sweep for the coldest pages: with
- * 16 it comes by once while a sixteenth of the pool is evicted, and what it
- * makes clean is that much more than the victims are drawn from (list.h).
+ * Lists need one look for each expected victim.  A clock needs more, because
+ * it passes over pages that were referenced.  So does a sweep for the coldest
+ * pages: with 16 it goes round the pool once while a sixteenth of the pool is
+ * evicted, and cleans that much more than the victims are drawn from
+ * (cold_share in parts/walk.c).
  */
 #define LOOKS_PER_VICTIM 16
 
 /*
- * Victims that are kept clean where none are expected, for when that changes:
- * no more, since on a server that evicts nothing these writes save none.
+ * Victims that are kept clean even when none are expected.  No more than
+ * these, since on a server that evicts nothing such writes are wasted.
  */
 #define LEAST_VICTIMS 64
-#define LEAST_SHARE 16			/* and no more than this part of the pool */
+#define LEAST_SHARE 16			/* at most 1/16 of the pool */
 
 /*
- * Where nobody writes there is nothing to clean.  A round that finds no page
- * to write, with none that a query had to write since the last one, halves the
- * effort of the next, down to this; the first dirty page restores it.
+ * A round that writes nothing halves the effort of the next, down to this.
+ * The first page that a round or a query has to write restores it.
  */
 #define LEAST_EFFORT (1.0 / 64)
 
 /*
- * As in BgBufferSync: a decline is followed this slowly, a rise at once.  Or
- * nearly so, since in a very short time anything may happen.
+ * As in BgBufferSync, the smoothed rate follows a decline slowly and a rise at
+ * once.  (At once is RISE_MILLISECONDS: rates over shorter times are noise.)
  */
 #define SMOOTHING_SAMPLES 16	/* of bgwriter_delay */
 #define RISE_MILLISECONDS 20
 
 /*
  * Algorithms that keep 1 % of the pool for newcomers (lirs, w_tinylfu) evict
- * most of them from there.  So that each page is there for some rounds, no
- * more than this part of the pool is to be replaced between two.
+ * most pages from there.  Rounds follow each other so fast that at most 1/512
+ * of the pool is replaced between two: each newcomer stays for some rounds.
  */
 #define REPLACED_SHARE 512
 #define LEAST_DELAY 2			/* milliseconds */
 
 /* ---- from round to round ---- */
 
-typedef struct Pace
+typedef struct CleanerState
 {
-	uint64		last_round;		/* when it began, as BufferPoolNow */
-	double		rate;			/* allocations in a millisecond, smoothed */
+	uint64		last_round;		/* when it began (BufferPoolNow) */
+	double		rate;			/* allocations per millisecond, smoothed */
 	double		allowance;		/* pages that may be written now */
-	double		effort;			/* share of the victims that are looked for */
+	double		effort;			/* share of the expected victims to look for */
 	uint32		dirty_victims;	/* the pool's, when the last round began */
 	int			delay;			/* milliseconds until the next round */
-} Pace;
+} CleanerState;
 
-static Pace pace = {.effort = 1};
+static CleanerState state = {.effort = 1};
 
 /*
- * Another round begins, when so many buffers were allocated since the last
- * one.  Returns how many victims there will be until the next.
+ * Begin a round; recent_alloc buffers were allocated since the last one.
+ * Returns the number of victims expected before the next round.
  */
 static int
 begin_round(uint32 recent_alloc)
 {
 	uint64		now = BufferPoolNow();
-	double		elapsed = Max((now - pace.last_round) / 1000.0, 1);
+	double		elapsed = Max((now - state.last_round) / 1000.0, 1);
 	double		rate = recent_alloc / elapsed;
 	double		most_replaced = Max(NBuffers / REPLACED_SHARE, 1);
 	uint32		dirty_victims =
 		pg_atomic_read_u32(&DefaultBufferPool.shared->dirty_victims);
 	double		victims;
 
-	pace.last_round = now;
-	if (pace.rate <= rate)
-		pace.rate += (rate - pace.rate) * Min(elapsed / RISE_MILLISECONDS, 1);
+	state.last_round = now;
+	if (state.rate <= rate)
+		state.rate += (rate - state.rate) * Min(elapsed / RISE_MILLISECONDS, 1);
 	else
-		pace.rate += (rate - pace.rate) *
+		state.rate += (rate - state.rate) *
 			Min(elapsed / BgWriterDelay, 1) / SMOOTHING_SAMPLES;
-	if (dirty_victims != pace.dirty_victims)
-		pace.effort = 1;
-	pace.dirty_victims = dirty_victims;
-	pace.delay = BgWriterDelay;
-	if (pace.rate * pace.effort * pace.delay > most_replaced)
-		pace.delay = Max(most_replaced / (pace.rate * pace.effort), LEAST_DELAY);
-	pace.allowance = Min(pace.allowance +
-						 bgwriter_lru_maxpages * elapsed / BgWriterDelay,
-						 bgwriter_lru_maxpages);
+	if (dirty_victims != state.dirty_victims)
+		state.effort = 1;
+	state.dirty_victims = dirty_victims;
+	state.delay = BgWriterDelay;
+	if (state.rate * state.effort * state.delay > most_replaced)
+		state.delay = Max(most_replaced / (state.rate * state.effort),
+						  LEAST_DELAY);
+	state.allowance = Min(state.allowance +
+						  bgwriter_lru_maxpages * elapsed / BgWriterDelay,
+						  bgwriter_lru_maxpages);
 
-	/* where processes wait for a CPU the next round will be late as this is */
-	victims = pace.rate * Max(pace.delay, Min(elapsed, 10.0 * BgWriterDelay)) *
+	/* if processes wait for a CPU, the next round will be as late as this */
+	victims = state.rate *
+		Max(state.delay, Min(elapsed, 10.0 * BgWriterDelay)) *
 		bgwriter_lru_multiplier;
 	if (victims < 1)
-		pace.rate = 0;			/* or it would underflow in the end */
-	victims *= pace.effort;
+		state.rate = 0;			/* or it would underflow eventually */
+	victims *= state.effort;
 	victims = Max(victims, Min(LEAST_VICTIMS, NBuffers / LEAST_SHARE));
 	return (int) Min(victims, NBuffers);
 }
@@ -126,7 +128,7 @@ begin_round(uint32 recent_alloc)
 int
 BufferPoolCleanDelay(void)
 {
-	return bgwriter_lru_maxpages > 0 && pace.delay > 0 ? pace.delay :
+	return bgwriter_lru_maxpages > 0 && state.delay > 0 ? state.delay :
 		BgWriterDelay;
 }
 
@@ -148,7 +150,10 @@ has_ended(const Round *round)
 		round->written >= round->most_written;
 }
 
-/* Dirty and not pinned; a page that could not be written waits for a checkpoint. */
+/*
+ * Is the page dirty and unpinned?  One that could not be written is left to
+ * the checkpoint.
+ */
 static bool
 is_worth_writing(void *arg, uint32 buf_id)
 {
@@ -166,7 +171,7 @@ clean(Round *round, int buf_id)
 		round->written++;
 }
 
-/* What the algorithm names in one hold of its lock; returns how many. */
+/* Collect the buffers named in one hold of the lock.  Returns their number. */
 static int
 look_ahead(BufferPool *pool, tp_lookahead *ahead, int *buf_ids)
 {
@@ -205,8 +210,8 @@ clean_upcoming(BufferPool *pool, tp_lookahead *ahead, Round *round)
 }
 
 /*
- * Where the algorithm names no victims the clock does: clean so many of the
- * buffers ahead of its hand that it can take.
+ * If the algorithm names no victims, the clock chooses them: clean the next
+ * victims buffers ahead of its hand that it can take.
  */
 static void
 clean_ahead_of_clock(int victims, Round *round)
@@ -229,9 +234,9 @@ clean_ahead_of_clock(int victims, Round *round)
 }
 
 /*
- * One round, to be called by the background writer alone: recent_alloc buffers
- * were allocated since the last one, and bgwriter_lru_maxpages is above 0.
- * Returns whether the background writer may hibernate.
+ * Run a round.  recent_alloc: buffers allocated since the last one.  Called by
+ * the background writer only, with bgwriter_lru_maxpages above 0.  Returns
+ * whether the background writer may hibernate.
  */
 bool
 BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context)
@@ -242,15 +247,15 @@ BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context)
 
 	round.wb_context = wb_context;
 	round.most_looks = (uint64) victims * LOOKS_PER_VICTIM;
-	round.most_written = (int) pace.allowance;
+	round.most_written = (int) state.allowance;
 	tp_upcoming_begin(&ahead, victims, is_worth_writing, NULL);
 	clean_upcoming(&DefaultBufferPool, &ahead, &round);
 	if (round.looks == 0)
 		clean_ahead_of_clock(victims, &round);
 
-	pace.allowance -= round.written;
-	pace.effort = round.written > 0 || round.most_written == 0 ? 1 :
-		Max(pace.effort / 2, LEAST_EFFORT);
+	state.allowance -= round.written;
+	state.effort = round.written > 0 || round.most_written == 0 ? 1 :
+		Max(state.effort / 2, LEAST_EFFORT);
 	if (round.written > 0 && round.written >= round.most_written)
 		PendingBgWriterStats.maxwritten_clean++;
 	PendingBgWriterStats.buf_written_clean += round.written;

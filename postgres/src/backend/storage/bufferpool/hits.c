@@ -3,8 +3,8 @@
  * hits.c
  *	  How an algorithm learns of references to resident pages.
  *
- * An algorithm whose hit is lock-free is told at once, unless it has not been
- * told yet that the page came in.  For any other the hit is queued (queue.c).
+ * A lock-free hit is called at once, unless the algorithm does not know yet
+ * that the page came in.  For other algorithms the hit is queued (queue.c).
  *
  * src/backend/storage/bufferpool/hits.c
  *
@@ -17,16 +17,16 @@
 #include "access/xact.h"
 #include "storage/bufferpool_internals.h"
 
-/* The page that this process referenced last, and in which statement. */
+/* This process's last reference: the page, and the statement's start. */
 static tp_page last_page;
 static TimestampTz last_statement;
 
 /*
  * Note a reference.  Returns whether it repeats the previous one: a statement
- * that returns to the same page again and again has referenced it once.
+ * that keeps returning to one page has referenced it once.
  */
 static inline bool
-repeats(tp_page page)
+note_reference(tp_page page)
 {
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
 	bool		same = tp_page_equal(page, last_page) &&
@@ -37,16 +37,16 @@ repeats(tp_page page)
 	return same;
 }
 
-/* This process has brought in a page: that is a reference, too. */
+/* Note that this process has brought in a page, which is a reference too. */
 void
 BufferPoolReferenced(tp_page page)
 {
-	(void) repeats(page);
+	(void) note_reference(page);
 }
 
 /*
- * As BufferPoolNow, but some milliseconds late where that is cheaper: a tenth
- * of the price, which is paid for each hit.
+ * As BufferPoolNow, but where possible with a clock that is some milliseconds
+ * late and a tenth of the price, because every hit pays it.
  */
 static inline uint64
 coarse_now(void)
@@ -62,9 +62,9 @@ coarse_now(void)
 }
 
 /*
- * A page was found in this buffer, which the caller has pinned and had not
- * pinned before.  No locks are needed; the caller should hold none that others
- * may want badly, since this may wait for the pool's.
+ * A page was found in this buffer, and the caller has just pinned it for the
+ * first time.  Needs no locks.  May wait for the pool's lock, so the caller
+ * should hold no lock that is in demand.
  */
 void
 BufferPoolHit(BufferDesc *buf, IOContext io_context)
@@ -79,7 +79,7 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 	if ((wants & BUFFERPOOL_HIT_NOTHING) && !BufferPoolRecording())
 		return;
 	page = BufferTagPage(&buf->tag);
-	if (repeats(page))
+	if (note_reference(page))
 		flags |= TP_CORRELATED;
 	if (BufferPoolRecording())
 		BufferPoolRecordReference(&buf->tag, RECORD_READ, flags | RECORD_HIT);
@@ -105,8 +105,8 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 }
 
 /*
- * The page in this buffer, which the caller has pinned and locked, was not
- * dirty and is now.  May be called in a critical section.
+ * The page in this buffer, which the caller has pinned and locked, has just
+ * become dirty.  May be called in a critical section.
  */
 void
 BufferPoolDirtied(BufferDesc *buf)

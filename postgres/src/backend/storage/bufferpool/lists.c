@@ -3,20 +3,19 @@
  * lists.c
  *	  The lists of a policy, shown a slice at a time.
  *
- * The pool's lock is held for one slice, so the lists change while they are
- * read.  What is promised nevertheless:
+ * The pool's lock is held for one slice only, so the lists change while they
+ * are read.  Guarantees:
  *
- *	  - A frame is shown once at most: the caller keeps count of those shown.
- *	  - A page that stays in its frame all the while is shown.  If it was moved
- *		from what had not been shown to what had, it is found when all lists
- *		are done, by a pass over the pool's members, and has no rank.
- *	  - Ghosts may be missed or, rarely, be shown twice.
+ *	  - A frame is shown at most once: the caller's array marks those shown.
+ *	  - A page that stays in its frame throughout is shown.  If it moved from
+ *		the unread part to the part already read, a final pass over the pool's
+ *		members finds it; it then has no rank.
+ *	  - Ghosts may be missed or, rarely, shown twice.
  *
- * Between slices the place in a linked list is remembered by the last few
- * nodes visited (anchors).  An anchor that still has the same page and the same
- * neighbour before it has not moved, and what follows it comes next.  If all
- * anchors have gone somewhere else the list is left to the pass over the
- * members.
+ * Between slices, the last few nodes visited (anchors) remember the place in a
+ * linked list.  An anchor has not moved if it still has the same page and the
+ * same predecessor; the walk continues with its successor.  If all anchors
+ * have moved, the rest of the list is left to the pass over the members.
  *
  * src/backend/storage/bufferpool/lists.c
  *
@@ -26,12 +25,12 @@
 
 #include "storage/bufferpool_internals.h"
 
-/* A walk over a pool's lists, in one slice. */
+/* One slice of a walk over a pool's lists. */
 typedef struct Walk
 {
 	const tp_pool *pool;
 	BufferPoolListWalk *state;
-	int			steps;			/* that may still be made in this slice */
+	int			steps;			/* left in this slice */
 	BufferPoolListCallback callback;
 	void	   *arg;
 } Walk;
@@ -39,7 +38,7 @@ typedef struct Walk
 /* What frames and ghosts have in common. */
 typedef struct Link
 {
-	uint64		identity;		/* changes when it stands for another page */
+	uint64		identity;		/* changes when the node gets another page */
 	uint32		prev;
 	uint32		next;
 	unsigned	list;
@@ -112,7 +111,7 @@ remember(Walk *walk, uint32 index)
 	};
 }
 
-/* Visited, as far as is known. */
+/* Has the walk visited this node?  Of ghosts, only the anchors are known. */
 static bool
 was_visited(const Walk *walk, uint32 index)
 {
@@ -128,9 +127,9 @@ was_visited(const Walk *walk, uint32 index)
 }
 
 /*
- * Where a walk over a list goes on: behind the latest anchor that has not
- * moved, and those visited that follow it.  TP_NONE if no anchor is left, or
- * nothing is behind it.
+ * The node at which a walk over a list resumes: the first one not visited
+ * behind the latest anchor that has not moved.  TP_NONE if no anchor is left,
+ * or nothing is behind it.
  */
 static uint32
 find_place(const Walk *walk, unsigned list)
@@ -157,8 +156,8 @@ find_place(const Walk *walk, unsigned list)
 }
 
 /*
- * Returns whether the end of the list was reached.  A list whose nodes keep
- * moving behind the walk's place ends there, too.
+ * Returns whether the end of the list was reached.  The walk also ends after a
+ * bounded number of visits, in case nodes keep moving to behind its place.
  */
 static bool
 walk_linked(Walk *walk, unsigned list, uint32 head)
@@ -186,8 +185,9 @@ walk_linked(Walk *walk, unsigned list, uint32 head)
 /* ---- members ---- */
 
 /*
- * Frames on this list, a ring; or, with TP_FREE, on any list, if they have not
- * been shown, without a rank.  Returns whether all members were seen.
+ * Show the frames on this list, a ring.  With TP_FREE: show the frames on any
+ * list that have not been shown yet, without a rank.  Returns whether all
+ * members were seen.
  */
 static bool
 walk_members(Walk *walk, unsigned ring)
@@ -213,8 +213,8 @@ walk_members(Walk *walk, unsigned ring)
 /* ---- the walk ---- */
 
 /*
- * Show what is on the list that the walk has come to.  Returns whether it was
- * shown to its end.
+ * Show the list that the walk has reached.  Returns whether its end was
+ * reached.
  */
 static bool
 walk_list(Walk *walk)
@@ -238,7 +238,7 @@ walk_list(Walk *walk)
 	return true;
 }
 
-/* Is there a list of this number at this stage? */
+/* Does this stage have a list of this number? */
 static bool
 has_list(const tp_policy *policy, BufferPoolWalkStage stage, unsigned list)
 {
@@ -258,7 +258,7 @@ has_list(const tp_policy *policy, BufferPoolWalkStage stage, unsigned list)
 }
 
 /*
- * The next slice of a walk over a pool's lists; see BufferPoolRoutine.lists.
+ * Show the next slice of a pool's lists; see BufferPoolRoutine.lists.
  */
 bool
 ShowPolicyLists(const tp_pool *pool, BufferPoolListWalk *state, int max,

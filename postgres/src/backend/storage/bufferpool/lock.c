@@ -15,14 +15,14 @@
 #include "storage/proc.h"
 
 /*
- * Looks at a busy lock before this process goes to sleep for it: about as long
- * as the lock is held once.  Whoever sleeps is woken when the lock is free, but
- * by then others have come, so that a lock held for half a microsecond would
- * collect a convoy of sleepers.
+ * Looks at a busy lock before this process sleeps: about the length of one
+ * hold.  A sleeper is woken when the lock becomes free, but by then others
+ * have taken it, so a lock held for half a microsecond would collect a convoy
+ * of sleepers.
  */
 #define SPINS 100
 
-/* In an LWLock's state: held, by whomever. */
+/* Bits of an LWLock's state: held in any mode, by any process. */
 #define LOCK_HELD_MASK ((uint32) ((MAX_BACKENDS + 1) | MAX_BACKENDS))
 
 #ifdef BUFFERPOOL_TIME_LOCK
@@ -32,7 +32,7 @@ static instr_time held_since;
 #define begin_hold() ((void) 0)
 #endif
 
-/* Nobody may wait for the lock with a lock on a mapping partition. */
+/* One must not wait for the lock while holding a mapping partition lock. */
 static inline void
 assert_may_wait(void)
 {
@@ -82,7 +82,7 @@ BufferPoolUnlock(BufferPool *pool)
 	LWLockRelease(&pool->shared->lock);
 }
 
-/* Microseconds since a moment that is the same for all processes. */
+/* Microseconds on a clock that all processes share. */
 uint64
 BufferPoolNow(void)
 {

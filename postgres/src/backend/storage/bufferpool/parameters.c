@@ -3,9 +3,8 @@
  * parameters.c
  *	  Parameters of policies as text: "hir=0.02, ghosts=3".
  *
- * Names, kinds and ranges are those of the policy's table, which the tidepool
- * command goes by, too: a share of the frames is written 0.02 or 2%, a choice
- * by its name.
+ * Names, kinds and ranges come from the policy's table, as in the tidepool
+ * command: a share of the frames is written 0.02 or 2%, a choice by its name.
  *
  * src/backend/storage/bufferpool/parameters.c
  *
@@ -18,7 +17,7 @@
 #include "storage/bufferpool_internals.h"
 #include "utils/builtins.h"
 
-/* Without the white space around it; written over. */
+/* Strip surrounding white space.  Overwrites the text. */
 static char *
 trimmed(char *text)
 {
@@ -32,7 +31,7 @@ trimmed(char *text)
 	return text;
 }
 
-/* The names of a policy's parameters, or of a choice's values. */
+/* The values of a choice, separated by commas. */
 static char *
 choices_text(const tp_param *param)
 {
@@ -91,8 +90,8 @@ parse_value(const tp_param *param, const char *text, double *value,
 
 /*
  * Fill in the parameters of a policy, TP_MAX_PARAMS values: those named in the
- * text, and the defaults of the others.  Returns false, with the reason in
- * *problem, if the text makes no sense.
+ * text, and the defaults of the others.  If the text is invalid, returns false
+ * with the reason in *problem.
  */
 bool
 ParsePolicyParameters(const tp_policy *policy, const char *text,

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * policy.c
- *	  Makes a policy of the replacement core a replacement algorithm.
+ *	  Wraps a policy of the replacement core as a replacement algorithm.
  *
- * A frame is a buffer, its number the buf_id.  The memory is one block, laid
- * out as tp_block_pool does for all of the buffers.
+ * A frame is a buffer, its number the buf_id.  The memory is one block for all
+ * buffers, laid out by tp_block_pool.
  *
  * src/backend/storage/bufferpool/policy.c
  *
@@ -60,9 +60,9 @@ policy_shmem_size(const BufferPoolRoutine *routine, int nbuffers)
 }
 
 /*
- * An empty pool in this memory.  The server keeps free buffers itself, so all
- * are claimed.  Those who look without the lock see claimed nodes, free ones
- * or what was there before.
+ * Initialize an empty pool in this memory.  The server keeps free buffers
+ * itself, so all are claimed.  Processes that look without the lock meanwhile
+ * find nodes that are claimed, free or in their former state.
  */
 static tp_pool
 begin(const PolicyRoutine *made, void *memory, int nbuffers)
@@ -104,7 +104,7 @@ policy_begin_process(BufferPool *pool, int process)
 static void
 policy_reset(BufferPool *pool)
 {
-	/* a block begins with the header */
+	/* the header is at the start of the block */
 	(void) begin(policy_of(pool->routine), view_of(pool)->header, NBuffers);
 }
 
@@ -221,7 +221,7 @@ flags_of(const tp_policy *policy)
 	return flags;
 }
 
-/* Never freed: algorithms live as long as the process. */
+/* The result is never freed: algorithms live as long as the process. */
 const BufferPoolRoutine *
 MakePolicyRoutine(const tp_policy *policy, const char *name)
 {

@@ -1,19 +1,18 @@
 /*-------------------------------------------------------------------------
  *
  * queue.c
- *	  What this process has to tell the algorithm, queued and told together.
+ *	  This process's reports to the algorithm, queued and committed together.
  *
- * BP-Wrapper (tidepool/batch.h): hits, pages that have come in, evictions that
- * were not carried out.  They are committed in their order under the pool's
- * lock
+ * BP-Wrapper (tidepool/batch.h): hits, pages that came in, evictions that were
+ * not carried out.  The queue is committed in order under the pool's lock
  *
- *	  - when this process has the lock anyway, to choose a victim;
- *	  - when bufferpool.batch_threshold of them have come together and the lock
- *		is free, or bufferpool.batch_size have, whether it is free or not;
+ *	  - when this process takes the lock anyway, to choose a victim;
+ *	  - when it has bufferpool.batch_threshold entries and the lock is free;
+ *	  - when it has bufferpool.batch_size entries, after waiting if necessary;
  *	  - a second after the process has gone idle, and when it ends.
  *
- * bufferpool.batch_size = 1 is the lock for every hit.  No pin is kept for an
- * entry: what is not so any more when it is told is skipped.
+ * bufferpool.batch_size = 1 takes the lock for every hit.  Entries hold no
+ * pins, so an entry that no longer applies at the commit is skipped.
  *
  * src/backend/storage/bufferpool/queue.c
  *
@@ -26,7 +25,7 @@
 #include "storage/latch.h"
 #include "utils/timeout.h"
 
-/* Long enough that a busy session is not disturbed by its pauses. */
+/* Long enough that the short pauses of a busy session do not count as idle. */
 #define IDLE_MILLISECONDS 1000
 
 volatile	sig_atomic_t BufferPoolCommitPending = false;
@@ -35,7 +34,7 @@ static tp_batch queue;
 
 /* ---- committing ---- */
 
-/* Without the header's lock: what changes now, its process tells of later. */
+/* Needs no header lock: a process that changes this now reports it later. */
 static bool
 is_in_buffer(void *arg, uint32 buf_id, tp_page page)
 {
@@ -45,7 +44,7 @@ is_in_buffer(void *arg, uint32 buf_id, tp_page page)
 		tp_page_equal(BufferTagPage(&buf->tag), page);
 }
 
-/* Before the lock is taken: load into the cache what the commit will touch. */
+/* Prefetch what the commit will touch.  Called before the lock is taken. */
 void
 BufferPoolPrefetchQueue(BufferPool *pool)
 {
@@ -54,7 +53,8 @@ BufferPoolPrefetchQueue(BufferPool *pool)
 }
 
 /*
- * The caller holds the pool's lock; access tells the time, and who this is.
+ * Commit the queue.  The caller holds the pool's lock.  access: the time, and
+ * this process.
  */
 void
 BufferPoolCommitQueue(BufferPool *pool, const tp_access *access)
@@ -72,7 +72,7 @@ BufferPoolCommitQueue(BufferPool *pool, const tp_access *access)
 	*MyBufferPoolPending = 0;
 }
 
-/* The pool begins anew: what is queued is of no interest any more. */
+/* Discard the queue, because the pool was reset. */
 void
 BufferPoolDropQueue(void)
 {
@@ -124,8 +124,9 @@ commit_if_due(BufferPool *pool, tp_batch_due due)
 /* ---- queueing ---- */
 
 /*
- * The caller of these holds no lock that others may want badly, since they may
- * wait for the pool's; and no mapping lock and no header's.
+ * The functions below may wait for the pool's lock, except
+ * BufferPoolQueueWrite.  Their caller must hold neither a mapping lock nor a
+ * header's, and should hold no lock that is in demand.
  */
 void
 BufferPoolQueueHit(BufferPool *pool, int buf_id, tp_page page, uint32 flags)
@@ -139,9 +140,8 @@ BufferPoolQueueHit(BufferPool *pool, int buf_id, tp_page page, uint32 flags)
 }
 
 /*
- * The page has become dirty.  For callers that hold the page's lock, or are in
- * a critical section: waits for nothing, so the entry is left out if there is
- * no room.
+ * Queue that the page has become dirty.  The caller may hold the page's lock
+ * or be in a critical section.  Never waits: a full queue drops the entry.
  */
 void
 BufferPoolQueueWrite(int buf_id, tp_page page)
@@ -179,8 +179,9 @@ handle_timeout(void)
 }
 
 /*
- * A backend is about to wait for its client's next command.  The timeout stays
- * set when that comes, so that a busy session sets it once a second at most.
+ * Called before a backend waits for its client's next command.  The timeout
+ * stays set when the command comes, so a busy session sets it at most once a
+ * second.
  */
 void
 BufferPoolBeforeIdle(void)
@@ -203,7 +204,7 @@ ProcessBufferPoolCommitInterrupt(void)
 		commit_now(&DefaultBufferPool);
 }
 
-/* The process ends; it holds no locks. */
+/* Called when the process ends.  It holds no locks. */
 void
 BufferPoolAtProcExit(void)
 {

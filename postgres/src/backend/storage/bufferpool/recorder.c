@@ -1,20 +1,19 @@
 /*-------------------------------------------------------------------------
  *
  * recorder.c
- *	  The processes' side of recording: events are put into rings.
+ *	  The processes' side of a recording: they put events into rings.
  *
- * Every process has a ring in shared memory.  It alone puts events in and
- * moves the head; the recorder, a background worker of the extension
- * pg_bufferpool, alone takes them out and moves the tail.  So neither waits
- * for the other, there are no locks, and events can be recorded anywhere,
- * also in critical sections.  If a ring is full the event is dropped and
- * counted.
+ * Every process has a ring in shared memory.  Only the process puts events in
+ * and moves the head; only the recorder, a background worker of the extension
+ * pg_bufferpool, takes them out and moves the tail.  So neither waits for the
+ * other, no locks are needed, and events can be recorded anywhere, even in
+ * critical sections.  If a ring is full, the event is dropped and counted.
  *
- * A ring belongs to a slot of PGPROC, not to the process in it: what a process
- * leaves behind is still written.
+ * A ring belongs to a slot of PGPROC, not to the process in it, so events are
+ * still written after their process has ended.
  *
- * While nothing is recorded this costs one branch where a page is found in
- * its buffer, and memory that is never touched.
+ * While nothing is recorded, this costs one branch at each hit, and memory
+ * that is never touched.
  *
  * src/backend/storage/bufferpool/recorder.c
  *
@@ -32,16 +31,16 @@
 #include "storage/shmem.h"
 #include "utils/guc_hooks.h"
 
-/* Without a setting: at most this part of shared_buffers. */
+/* By default: at most this part of shared_buffers. */
 #define TRACE_BUFFERS_SHARE 64
 
-/* What the processes need to know; the recorder sets it before the flag. */
+/* What the processes need to know.  The recorder sets it before the flag. */
 typedef struct RecorderShared
 {
 	volatile uint32 recording;
 	int			recorder;		/* its ProcNumber */
-	uint64		threshold;		/* pages whose hash is below are recorded */
-	uint64		dropped_before; /* sum of the rings' at the start */
+	uint64		threshold;		/* pages with a lower hash are recorded */
+	uint64		dropped_before; /* sum over the rings at the start */
 } RecorderShared;
 
 int			bufferpool_trace_buffers = -1;
@@ -50,7 +49,7 @@ BufferRings BufferPoolRings;
 
 bool	   *BufferPoolMetPinned;
 
-/* Where there are no rings. */
+/* The flag of a server without rings. */
 static uint32 never;
 
 volatile uint32 *BufferPoolRecordingFlag = &never;
@@ -58,12 +57,12 @@ volatile uint32 *BufferPoolRecordingFlag = &never;
 static RecorderShared *shared;
 static int	my_ring = -1;
 
-/* When the buffer was chosen for the page that this process brings in, or 0. */
+/* When this process chose the buffer for the page it is bringing in, or 0. */
 static uint64 chosen_at;
 
 /* ---- set-up ---- */
 
-/* Processes that may use shared buffers: each has a ring. */
+/* The number of processes that may use shared buffers.  Each has a ring. */
 int
 BufferPoolRingCount(void)
 {
@@ -89,7 +88,7 @@ records_size(uint32 capacity)
 					sizeof(BufferRecord));
 }
 
-/* All that there is in shared memory for rings of this capacity. */
+/* Shared memory needed in all, with rings of this capacity. */
 static Size
 memory_size(uint32 capacity)
 {
@@ -103,9 +102,9 @@ memory_size(uint32 capacity)
 }
 
 /*
- * What bufferpool.trace_buffers = -1 stands for: the largest power of two with
- * which everything fits into its share of shared_buffers, but no more than are
- * ample; or 0, if that is fewer than are of use.
+ * The meaning of bufferpool.trace_buffers = -1: the largest power of two, up
+ * to AMPLE_TRACE_BUFFERS, with which everything fits into the share of
+ * shared_buffers; 0 if that would be less than LEAST_TRACE_BUFFERS.
  */
 int
 BufferPoolDefaultTraceBuffers(void)
@@ -120,7 +119,7 @@ BufferPoolDefaultTraceBuffers(void)
 	return capacity;
 }
 
-/* So that SHOW shows what is in use. */
+/* Replace the value by the one in use, so that SHOW shows it. */
 bool
 check_bufferpool_trace_buffers(int *newval, void **extra, GucSource source)
 {
@@ -131,7 +130,7 @@ check_bufferpool_trace_buffers(int *newval, void **extra, GucSource source)
 
 	/*
 	 * When the server starts, shared_buffers and the number of processes are
-	 * not known yet; BufferPoolRecorderShmemSize will see to it.
+	 * not known yet; BufferPoolRecorderShmemSize does it then.
 	 */
 	return true;
 }
@@ -146,7 +145,7 @@ resolve_trace_buffers(void)
 	snprintf(text, sizeof(text), "%d", BufferPoolDefaultTraceBuffers());
 	SetConfigOption("bufferpool.trace_buffers", text, PGC_POSTMASTER,
 					PGC_S_DYNAMIC_DEFAULT);
-	/* unless somebody has set it to -1 */
+	/* an explicit -1 outranks a dynamic default */
 	if (bufferpool_trace_buffers == -1)
 		SetConfigOption("bufferpool.trace_buffers", text, PGC_POSTMASTER,
 						PGC_S_OVERRIDE);
@@ -182,7 +181,7 @@ BufferPoolRecorderShmemInit(void)
 			pg_atomic_init_u64(&all->rings[i].dropped, 0);
 			pg_atomic_init_u64(&all->rings[i].tail, 0);
 		}
-	/* left as they are, so that they occupy nothing until they are used */
+	/* not initialized, so that they occupy no memory until they are used */
 	BufferPoolMetPinned = ShmemInitStruct("Buffer Pool Recorder Pins",
 										  pins_size(), &found);
 	all->records = ShmemInitStruct("Buffer Pool Recorder Events",
@@ -190,7 +189,7 @@ BufferPoolRecorderShmemInit(void)
 	BufferPoolRecordingFlag = &shared->recording;
 }
 
-/* A process begins to use shared buffers; it has a PGPROC. */
+/* Called when a process begins to use shared buffers; it has a PGPROC. */
 void
 BufferPoolRecorderInitProcess(void)
 {
@@ -200,7 +199,7 @@ BufferPoolRecorderInitProcess(void)
 
 /* ---- events ---- */
 
-/* Nanoseconds since a moment that is the same for all processes. */
+/* Nanoseconds on a clock that all processes share. */
 uint64
 BufferPoolRecorderTime(void)
 {
@@ -211,8 +210,8 @@ BufferPoolRecorderTime(void)
 }
 
 /*
- * The rule of docs/trace-format.md for seed 0, with the file's number for the
- * relation's.
+ * Is this page in the sample?  The rule of docs/trace-format.md for seed 0,
+ * with the file number in place of the relation number.
  */
 static bool
 in_sample(const BufferTag *tag)
@@ -225,7 +224,7 @@ in_sample(const BufferTag *tag)
 }
 
 /*
- * Put an event into this process's ring, and return whether there was room.
+ * Put an event into this process's ring.  Returns whether there was room.
  */
 static bool
 put(const BufferTag *tag, uint8 kind, uint32 flags, uint64 time)
@@ -245,7 +244,7 @@ put(const BufferTag *tag, uint8 kind, uint32 flags, uint64 time)
 							pg_atomic_read_u64(&ring->dropped) + 1);
 		return false;
 	}
-	pg_memory_barrier();		/* the place is free before it is written to */
+	pg_memory_barrier();		/* write only to a place that is free */
 	record = &all->records[(Size) my_ring * all->capacity +
 						   (head & (all->capacity - 1))];
 	record->time = time;
@@ -257,12 +256,12 @@ put(const BufferTag *tag, uint8 kind, uint32 flags, uint64 time)
 	record->flags = flags;
 	record->fork = tag->forkNum;
 	record->kind = kind;
-	pg_write_barrier();			/* the event is whole before it can be seen */
+	pg_write_barrier();			/* complete the event before it is visible */
 	pg_atomic_write_u64(&ring->head, head + 1);
 	return true;
 }
 
-/* Wake the recorder if the ring is half full: it looks often enough otherwise. */
+/* Wake the recorder if the ring is half full; else it looks often enough. */
 static inline void
 wake_recorder(void)
 {
@@ -277,9 +276,9 @@ wake_recorder(void)
 }
 
 /*
- * A search for a victim has chosen a buffer.  The page that comes into it
- * counts as referenced then, since a replay chooses when it comes to the
- * reference: before anything else happens that the search has not seen.
+ * Note that a search for a victim has chosen a buffer.  The page that comes
+ * into it is recorded with this time, because a replay chooses when it reaches
+ * the reference: it then sees the same past as this search did.
  *
  * The caller holds the lock under which it searched.
  */
@@ -291,8 +290,8 @@ BufferPoolRecordChoice(void)
 }
 
 /*
- * This page has been referenced: RECORD_READ or, a new block, RECORD_WRITE.
- * Never blocks, allocates or fails.
+ * Record a reference to this page: RECORD_READ, or RECORD_WRITE for a new
+ * block.  Never blocks, allocates or fails.
  */
 void
 BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags)
@@ -306,7 +305,7 @@ BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags)
 	wake_recorder();
 }
 
-/* This page was not dirty, and is now.  May be in a critical section. */
+/* Record that this page has become dirty.  May be in a critical section. */
 void
 BufferPoolRecordDirtied(const BufferTag *tag)
 {
@@ -314,7 +313,7 @@ BufferPoolRecordDirtied(const BufferTag *tag)
 		(void) put(tag, RECORD_DIRTIED, 0, BufferPoolRecorderTime());
 }
 
-/* The blocks of this fork from first on are about to cease to exist. */
+/* Record that this fork's blocks from first on are about to cease to exist. */
 void
 BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 					   BlockNumber first)
@@ -329,9 +328,9 @@ BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 }
 
 /*
- * Record that the page in this buffer is pinned, or no longer, if that is not
- * what was recorded last.  What there is no room for is tried again when the
- * buffer is met again.
+ * Record whether the page in this buffer is pinned, unless the last record
+ * says the same.  If there is no room, the next call for the buffer tries
+ * again.
  */
 static void
 record_pins(BufferDesc *buf, bool pinned)
@@ -344,12 +343,12 @@ record_pins(BufferDesc *buf, bool pinned)
 }
 
 /*
- * A search for a victim meets this buffer.  That its page is pinned is
- * recorded when the first search meets it, and once more when it is so no
- * longer: many searches may pass over it in between.
+ * Called when a search for a victim comes to this buffer.  Records the first
+ * time that a search finds its page pinned, and the end of that pin; many
+ * searches may pass over the page in between.
  *
- * The caller holds the header's spinlock, so that changes of one page come
- * into the rings, whosever they are, in their order.
+ * The caller holds the header's spinlock, so changes of one page enter the
+ * rings, of whichever processes, in their order.
  */
 void
 BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state)
@@ -358,7 +357,7 @@ BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state)
 		record_pins(buf, BUF_STATE_GET_REFCOUNT(buf_state) != 0);
 }
 
-/* The page in this buffer was met pinned, and may be so no longer. */
+/* A search found the page in this buffer pinned; it may be unpinned now. */
 void
 BufferPoolRecordMetUnpinned(BufferDesc *buf)
 {
@@ -369,8 +368,9 @@ BufferPoolRecordMetUnpinned(BufferDesc *buf)
 }
 
 /*
- * The page in this buffer is about to leave it; who replaces it may have been
- * met with a pin on it.  The caller holds the header's spinlock.
+ * The page in this buffer is about to leave it.  If a search has found it
+ * pinned, perhaps by the process that replaces it, record the end of that.
+ * The caller holds the header's spinlock.
  */
 void
 BufferPoolRecordLeaves(BufferDesc *buf)
@@ -392,10 +392,10 @@ dropped_ever(void)
 }
 
 /*
- * From now on processes put events into their rings, of the pages whose hash
- * is below threshold (PG_UINT64_MAX: of all).  What has been left in the
- * rings since the last recording is thrown away.  The caller is the only
- * recorder, and its latch is set when a ring fills up.
+ * Start recording the pages whose hash is below threshold (PG_UINT64_MAX: all
+ * pages).  Events left in the rings by the last recording are discarded.  The
+ * caller is the only recorder.  recorder: its ProcNumber; its latch is set
+ * when a ring fills up.
  */
 void
 BufferPoolStartRecording(uint64 threshold, int recorder)
@@ -415,7 +415,7 @@ BufferPoolStartRecording(uint64 threshold, int recorder)
 }
 
 /*
- * No further events, but for one that each process may be about to put in.
+ * Stop recording.  Each process may still be about to put in one event.
  */
 void
 BufferPoolStopRecording(void)
@@ -424,7 +424,7 @@ BufferPoolStopRecording(void)
 	pg_memory_barrier();
 }
 
-/* Events dropped since the last recording began, also if it is over. */
+/* Events dropped since the start of this recording, or of the last one. */
 uint64
 BufferPoolRecordsDropped(void)
 {
@@ -432,8 +432,8 @@ BufferPoolRecordsDropped(void)
 }
 
 /*
- * The parameters that the algorithm runs with, as NAME=VALUE,...; those that
- * are not named have their default.
+ * The algorithm's parameters, as NAME=VALUE,...  Those not named have their
+ * defaults.
  */
 const char *
 BufferPoolParameters(void)

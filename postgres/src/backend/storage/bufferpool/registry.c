@@ -3,10 +3,10 @@
  * registry.c
  *	  Replacement algorithms by name.
  *
- * Filled in the postmaster by the libraries in shared_preload_libraries and
- * inherited by every process (or filled again after exec), so that pointers
- * to functions are good everywhere and nobody has to look them up in a
- * catalog, which the startup process could not.
+ * The libraries in shared_preload_libraries fill the registry in the
+ * postmaster, and every process inherits it (or fills it again after exec).
+ * So function pointers are valid everywhere, and no process needs a catalog,
+ * which the startup process could not read.
  *
  * src/backend/storage/bufferpool/registry.c
  *
@@ -56,7 +56,7 @@ RegisterBufferPoolPolicy(const tp_policy *policy, const char *name)
 	RegisterBufferPoolRoutine(MakePolicyRoutine(policy, name));
 }
 
-/* The algorithm of this name, in whatever case, or NULL. */
+/* The algorithm of this name, ignoring case, or NULL. */
 const BufferPoolRoutine *
 FindBufferPoolRoutine(const char *name)
 {

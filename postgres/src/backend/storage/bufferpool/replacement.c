@@ -1,30 +1,30 @@
 /*-------------------------------------------------------------------------
  *
  * replacement.c
- *	  A miss: from the choice of a victim to the page that comes in.
+ *	  A miss: from the choice of a victim to the arrival of the new page.
  *
  * For an algorithm that needs the pool's lock, a miss takes it once:
  *
- *	  chosen	under the lock, after what is queued was committed: the
- *				algorithm names a buffer, this process pins it, and the
- *				algorithm is told that its page is evicted	(BufferPoolGetVictim)
- *	  written	its page is not dirty any more				(GetVictimBuffer)
- *	  taken		its page has left the mapping				(BufferPoolVictimTaken)
- *	  filled	it holds the new page, which is queued	(BufferPoolPageCameIn)
+ *	  chosen	BufferPoolGetVictim, under the lock: commit the queue, let the
+ *				algorithm name a buffer, pin it, report the eviction of its
+ *				page
+ *	  written	GetVictimBuffer: the page is clean
+ *	  taken		BufferPoolVictimTaken: the page has left the mapping
+ *	  filled	BufferPoolPageCameIn: the buffer holds the new page; queue that
  *
- * The algorithm so learns of the eviction before anybody can read the page back
- * in.  If the buffer cannot be taken, because somebody has found the page
- * meanwhile, or because it could not be written, that is queued, too
+ * So the algorithm learns of the eviction before anyone can read the page back
+ * in.  If the buffer cannot be taken, because another process has pinned the
+ * page meanwhile or because it could not be written, that is queued too
  * (BufferPoolVictimKept), and the algorithm puts the page back.
  *
- * An algorithm that chooses without the lock is told everything at once, of
- * evictions only when they have been carried out.
+ * An algorithm that chooses without the lock gets every report at once, that
+ * of an eviction only after it has been carried out.
  *
- * Buffers that are not the algorithm's choice (from a ring, from the freelist,
- * or the clock's) are taken without telling it.  Until it learns what came in
- * it may take the old page to be there still, and propose the buffer: whoever
- * is proposed it sees that it holds another page, and makes the algorithm
- * forget the old one.
+ * Buffers that the algorithm did not choose (those of a ring, of the freelist
+ * and of the clock) are taken without a report.  Until the algorithm learns
+ * what came in, it may believe that the old page is still there, and propose
+ * the buffer.  The process that gets the proposal finds another page in it and
+ * makes the algorithm forget the old one.
  *
  * src/backend/storage/bufferpool/replacement.c
  *
@@ -35,37 +35,37 @@
 #include "storage/bufferpool_internals.h"
 #include "storage/bufmgr.h"
 
-/* Proposals that turn out to be of no use before another way is tried. */
+/* Useless proposals after which the clock chooses instead. */
 #define MAX_PROPOSALS 64
 
 /*
- * The buffer that the algorithm has chosen for this process, and which is
- * neither taken nor kept yet; and its page.  There is one at a time: it
- * outlives an error between.
+ * The buffer that the algorithm has chosen for this process and that is
+ * neither taken nor kept yet, and its page.  There is at most one.  It
+ * survives an error (BufferPoolAtEOXact).
  */
 static BufferDesc *chosen = NULL;
 static tp_page chosen_page;
 
 /*
- * When a buffer was chosen, and the one that was taken after that.  The page
- * comes in with this time: one look at the clock for each miss.
+ * The time of the last choice, and the buffer taken after it, if chosen.  Its
+ * new page is admitted with the same time, so a miss reads the clock once.
  */
 static uint64 chosen_at;
 static BufferDesc *taken = NULL;
 
 /* ---- the choice ---- */
 
-/* What a search may take. */
+/* Which buffers a search may take. */
 typedef struct Usable
 {
-	uint32		unwanted;		/* not if all of these flags are set */
+	uint32		unwanted;		/* none with all of these flags; 0: any */
 	uint32		looks;			/* buffers looked at */
 } Usable;
 
-/* A page that could not be written is dirty still. */
+/* The page could not be written, and is still dirty. */
 #define BM_WRITE_FAILED (BM_IO_ERROR | BM_DIRTY)
 
-/* Without the header's lock: whoever takes the buffer looks again. */
+/* Needs no header lock: pin_proposal looks again under it. */
 static bool
 is_usable(void *arg, uint32 buf_id)
 {
@@ -88,17 +88,18 @@ is_usable(void *arg, uint32 buf_id)
 
 typedef enum Proposal
 {
-	PROPOSAL_PINNED,			/* it is ours, and holds what it should */
-	PROPOSAL_IN_USE,			/* somebody has it pinned */
+	PROPOSAL_PINNED,			/* it is ours, and holds the expected page */
+	PROPOSAL_IN_USE,			/* another process has it pinned */
 	PROPOSAL_REPLACED			/* it holds another page, or none */
 } Proposal;
 
 /*
- * Pin a buffer that the algorithm proposes, unless it is pinned or holds
- * another page than the algorithm thinks; *buf_state is its state just before.
+ * Pin a buffer that the algorithm proposes, unless it is pinned or does not
+ * hold the page that the algorithm expects.  *buf_state is its state just
+ * before.
  *
- * A page that ceased to exist was replaced, too: its buffer is on the freelist,
- * from which somebody will take it.
+ * A page that ceased to exist counts as replaced: its buffer is on the
+ * freelist, from which some process will take it.
  */
 static Proposal
 pin_proposal(BufferPool *pool, BufferDesc *buf, uint32 *buf_state,
@@ -122,9 +123,10 @@ pin_proposal(BufferPool *pool, BufferDesc *buf, uint32 *buf_state,
 }
 
 /*
- * Ask the algorithm until a buffer is ours.  Buffers whose page could not be
- * written are taken only if nothing else is left: otherwise one such page at
- * the cold end would fail every query.  NULL if there is none.
+ * Ask the algorithm until this process has pinned a buffer.  NULL if there is
+ * none.  Buffers whose page could not be written are taken only if nothing
+ * else is left: otherwise one such page at the cold end would fail every
+ * query.
  */
 static BufferDesc *
 choose(BufferPool *pool, tp_page incoming, const tp_access *access,
@@ -154,7 +156,7 @@ choose(BufferPool *pool, tp_page incoming, const tp_access *access,
 				victim = proposed;
 				break;
 			case PROPOSAL_REPLACED:
-				/* without the lock only who replaced it may tell of that */
+				/* without the lock, only the replacing process reports it */
 				if (locked)
 				{
 					BufferPoolCount(BUFFERPOOL_FORGOTTEN);
@@ -179,13 +181,13 @@ expect_victim(BufferPool *pool)
 }
 
 /*
- * A buffer for the page with this tag (NULL: for a new block), as the
- * algorithm chooses, pinned by this process alone; *buf_state is its state
- * just before.  NULL if the algorithm has none to offer.
+ * Get a buffer for the page with this tag (NULL: for a new block) from the
+ * algorithm.  Only this process has it pinned; *buf_state is its state just
+ * before.  NULL if the algorithm has no buffer to offer.
  *
- * The caller has room for a pin in its resource owner, and holds no locks but
- * heavyweight ones and content locks.  It calls BufferPoolVictimTaken or
- * BufferPoolVictimKept next, both before it gives up the pin.
+ * The caller must have room for a pin in its resource owner, and may hold only
+ * heavyweight locks and content locks.  It must call BufferPoolVictimTaken or
+ * BufferPoolVictimKept next, before it gives up the pin.
  */
 BufferDesc *
 BufferPoolGetVictim(const BufferTag *tag, IOContext io_context,
@@ -198,7 +200,7 @@ BufferPoolGetVictim(const BufferTag *tag, IOContext io_context,
 	tp_page		incoming = tag != NULL ? BufferTagPage(tag) :
 		tp_page_make(0, InvalidBlockNumber);
 
-	BufferPoolAtEOXact();		/* an error may have left a choice open */
+	BufferPoolAtEOXact();		/* an error may have left a choice pending */
 	chosen_at = access.now;
 	if (locked)
 	{
@@ -227,7 +229,7 @@ BufferPoolGetVictim(const BufferTag *tag, IOContext io_context,
 
 /* ---- what becomes of it ---- */
 
-/* The page stays in the buffer that was chosen: the algorithm puts it back. */
+/* The page stays in the chosen buffer: the algorithm puts it back. */
 static void
 keep_chosen(void)
 {
@@ -239,7 +241,7 @@ keep_chosen(void)
 }
 
 /*
- * This process cannot have this buffer, which it still has pinned: the page is
+ * This process gives up this buffer, which it still has pinned: the page is
  * needed, or cannot be written now.
  */
 void
@@ -250,7 +252,7 @@ BufferPoolVictimKept(BufferDesc *buf)
 		keep_chosen();
 }
 
-/* An error has come between the choice of a buffer and its being taken. */
+/* Give up a chosen buffer that an error has kept from being taken. */
 void
 BufferPoolAtEOXact(void)
 {
@@ -259,8 +261,8 @@ BufferPoolAtEOXact(void)
 }
 
 /*
- * This process has got the buffer for another page: it alone has it pinned,
- * and no page is in it.  old_state tells what was in it before.
+ * This process has got the buffer for another page.  Only this process has it
+ * pinned, and it is empty.  old_state: its state before the old page left.
  */
 void
 BufferPoolVictimTaken(BufferDesc *buf, uint32 old_state, bool from_ring)
@@ -299,12 +301,12 @@ BufferPoolVictimTaken(BufferDesc *buf, uint32 old_state, bool from_ring)
 }
 
 /*
- * A page has come into this buffer by this process, which still has it pinned:
- * it is in the mapping.  (An extension may have found it there; then the
- * algorithm knows it already.)
+ * This process has brought a page into this buffer, and still has it pinned.
+ * The page is in the mapping.  (An extension may have found it there already;
+ * then the algorithm knows it.)
  *
- * May wait for the pool's lock; the caller holds neither a mapping lock nor a
- * header's.
+ * May wait for the pool's lock, so the caller must hold neither a mapping lock
+ * nor a header's.
  */
 void
 BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
@@ -334,7 +336,7 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 												BufferPoolTime(pool), flags);
 
 		pool->routine->admit(pool, buf->buf_id, page, &access);
-		/* this process's next: it does not depend on what others choose */
+		/* prepare this process's next choice, which others do not affect */
 		expect_victim(pool);
 	}
 	else

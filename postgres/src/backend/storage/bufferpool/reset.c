@@ -1,34 +1,34 @@
 /*-------------------------------------------------------------------------
  *
  * reset.c
- *	  The pool as it was when the server was started: no page in any buffer,
- *	  an algorithm that has seen nothing.
+ *	  Return the pool to its state at server start: empty buffers, and an
+ *	  algorithm that has seen nothing.
  *
- * For experiments: what happens from here on depends on nothing that was
- * before, so that a recording, replayed from empty buffers, meets what the
- * server met.  To evict all pages would not do, since algorithms remember
- * evicted pages and what they have learned of them.
+ * For experiments: what follows does not depend on the past, so a recording
+ * replayed from empty buffers reproduces what the server did.  Evicting all
+ * pages would not be enough, because algorithms remember evicted pages and
+ * what they have learned of them.
  *
- * Why this may be done beside other processes.  While the pool's lock and all
- * mapping locks are held no page can come in or leave, and no algorithm that
- * needs the lock is asked or told anything.  If then no buffer is pinned, every
- * process is at one of these places:
+ * Why this is safe while other processes run.  While the pool's lock and all
+ * mapping locks are held, no page can come in or leave, and no algorithm that
+ * needs the lock is called.  If no buffer is pinned then, every process is in
+ * one of these states:
  *
- *	  - It has no buffer.  What it does next waits for one of the locks, or is
- *		a choice without a lock, of a buffer that is claimed again by then.
- *	  - It is about to pin a buffer that it has been proposed without a lock,
- *		or has taken off the freelist.  It will find no page in it, and wait
- *		for a mapping lock before it has one to tell of.
- *	  - It has something queued.  That is skipped, unless the page has come
- *		back to its buffer.  It may be prefetching for it without a lock, which
- *		bears with whatever it reads.
+ *	  - It has no buffer.  Its next step waits for one of the locks, or is a
+ *		choice without a lock, of a buffer that is claimed again by then.
+ *	  - It is about to pin a buffer that was proposed to it without a lock, or
+ *		that it has taken off the freelist.  It will find no page in it, and
+ *		wait for a mapping lock before it has a page to report.
+ *	  - It has entries queued.  They are skipped, unless the page has come back
+ *		to its buffer.  It may be prefetching for them without a lock, which
+ *		tolerates whatever it reads.
  *
- * A process that has chosen a buffer has it pinned until it is taken or kept,
- * one that tells of an admission or of a lock-free hit has the page pinned:
- * neither can be under way.
+ * A process that has chosen a buffer has it pinned until the buffer is taken
+ * or kept; one that reports an admission or a lock-free hit has the page
+ * pinned.  So none of these can be under way.
  *
- * Nobody waits for the pool's lock with a mapping lock, so the order in which
- * they are taken here cannot deadlock.
+ * Taking the locks in this order cannot deadlock, because no process waits for
+ * the pool's lock while holding a mapping lock.
  *
  * src/backend/storage/bufferpool/reset.c
  *
@@ -40,7 +40,7 @@
 #include "storage/bufferpool_internals.h"
 #include "storage/bufmgr.h"
 
-/* The checkpointer, say, has a buffer pinned for an instant only. */
+/* Others (the checkpointer, say) may have a buffer pinned for an instant. */
 #define MAX_TRIES 10
 #define PAUSE_MICROSECONDS 10000
 
@@ -86,8 +86,8 @@ drop_page(BufferDesc *buf)
 }
 
 /*
- * One try.  Returns false if it met a buffer that is in use; then no more has
- * happened than that the buffers before it were emptied.
+ * Try once.  Returns false at the first buffer in use; then only the buffers
+ * before it have been emptied, and nothing else has changed.
  */
 static bool
 try_reset(BufferPool *pool)
@@ -116,10 +116,10 @@ try_reset(BufferPool *pool)
 }
 
 /*
- * Write what is dirty, empty all buffers, and begin anew with the algorithm,
- * the freelist and the clock.  An error if buffers stay pinned, this process's
- * own among them, or are dirtied all the time.  The caller holds no locks but
- * heavyweight ones.  Nobody can find or bring in a page while it is done.
+ * Write dirty pages, empty all buffers, and reset the algorithm, the freelist
+ * and the clock.  Raises an error if buffers stay pinned, by this process or
+ * others, or keep being dirtied.  The caller may hold only heavyweight locks.
+ * While each try runs, no process can find or bring in a page.
  */
 void
 BufferPoolReset(void)
@@ -144,12 +144,12 @@ BufferPoolReset(void)
 			 errhint("Close cursors and wait until other sessions are idle.")));
 }
 
-/* How often the pool had been reset when this process's memory of it began. */
+/* The pool's count of resets when this process last began anew. */
 static uint32 resets_followed = PG_UINT32_MAX;
 
 /*
- * If the pool has been reset, or this is the first time, this process begins
- * anew, too.
+ * Reset what this process remembers of its choices, if the pool has been reset
+ * since the last call, or if this is the first.
  */
 void
 BufferPoolFollowReset(BufferPool *pool)

@@ -3,13 +3,13 @@
  * stats.c
  *	  Counters of the buffer pool.
  *
- * Each process has counters of its own in shared memory, a cache line from
- * anybody else's, and adds to them without locks; whoever wants to know adds
- * them up.  A counter belongs to a slot of PGPROC, not to the process in it,
- * and only ever grows; resetting remembers the sums.
+ * Each process has counters in shared memory, on cache lines of its own, and
+ * increments them without locks; readers add them up.  A counter belongs to a
+ * slot of PGPROC, not to the process in it, and never decreases; a reset
+ * remembers the sums.
  *
- * In shared memory of its own, not in the cumulative statistics, whose file a
- * stock server would throw away if it found a kind it does not know.
+ * The counters are not part of the cumulative statistics, because a stock
+ * server discards the statistics file if it finds an unknown kind in it.
  *
  * src/backend/storage/bufferpool/stats.c
  *
@@ -24,11 +24,11 @@
 #include "storage/spin.h"
 #include "utils/timestamp.h"
 
-/* What one process counts, and what it has to tell. */
+/* One process's counters, and how much it has yet to report. */
 typedef struct ProcessCounters
 {
 	BufferPoolCounters counters;
-	uint32		pending;		/* buffers of which its queue tells */
+	uint32		pending;		/* admissions and restorations queued */
 #ifdef BUFFERPOOL_TIME_LOCK
 	uint64		holds[BUFFERPOOL_HOLD_BINS];
 #endif
@@ -50,7 +50,7 @@ typedef struct SharedStats
 
 static SharedStats *stats;
 
-/* Where to count before there is a PGPROC. */
+/* Counters to use before the process has a PGPROC. */
 static ProcessCounters discarded;
 
 BufferPoolCounters *MyBufferPoolCounters = &discarded.counters;
@@ -83,7 +83,7 @@ BufferPoolStatsShmemInit(void)
 	stats->stats_reset = GetCurrentTimestamp();
 }
 
-/* A process begins to use shared buffers; it has a PGPROC. */
+/* Called when a process begins to use shared buffers; it has a PGPROC. */
 void
 BufferPoolStatsInitProcess(void)
 {
@@ -94,7 +94,7 @@ BufferPoolStatsInitProcess(void)
 	*MyBufferPoolPending = 0;
 }
 
-/* Buffers of which processes have yet to tell the algorithm. */
+/* Buffers whose pages processes have yet to report to the algorithm. */
 uint32
 BufferPoolPending(void)
 {
@@ -114,7 +114,7 @@ add_up(BufferPoolCounters *sums)
 			sums->count[i] += stats->slots[slot].process.counters.count[i];
 }
 
-/* What was counted since the last reset, and when that was. */
+/* Sums since the last reset, and its time. */
 void
 BufferPoolReadCounters(BufferPoolCounters *sums, TimestampTz *stats_reset)
 {
@@ -153,8 +153,8 @@ BufferPoolResetCounters(void)
 #ifdef BUFFERPOOL_TIME_LOCK
 
 /*
- * For benchmarks alone: how long the pool's lock is held.  A bin is an eighth
- * of a power of two wide.
+ * For benchmarks only: a histogram of how long the pool's lock is held.  Each
+ * power of two has eight bins.
  */
 static int
 hold_bin(uint64 nanoseconds)
