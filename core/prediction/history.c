@@ -50,35 +50,55 @@ set_visits(tp_scan_history *history, uint32_t region, float visits)
 	tp_store32(&history->as_of[region], tp_load32(&history->begun));
 }
 
-/*
- * The relation's history, or TP_NONE; then *vacant is a place for it, empty or
- * that of the relation whose last scan began longest ago.
- */
-static uint32_t
-find_history(const tp_scans *scans, uint64_t relation, uint32_t *vacant)
+/* The first place that the relation's history may take. */
+static inline uint32_t
+home_of(const tp_scans *scans, uint64_t relation)
 {
-	uint32_t	mask = scans->header->history_mask;
-	uint32_t	home = (uint32_t) (tp_mix64(relation) >> 32);
-	uint64_t	oldest = UINT64_MAX;
+	return (uint32_t) (tp_mix64(relation) >> 32) & scans->header->history_mask;
+}
 
-	*vacant = home & mask;
+/* The relation's history, or TP_NONE. */
+static inline uint32_t
+find_history(const tp_scans *scans, uint64_t relation)
+{
+	uint32_t	home = home_of(scans, relation);
+
 	for (uint32_t probe = 0; probe < PROBES; probe++)
 	{
-		uint32_t	i = (home + probe) & mask;
+		uint32_t	i = (home + probe) & scans->header->history_mask;
+
+		if (tp_load64(&scans->history[i].relation) == relation &&
+			tp_load32(&scans->history[i].begun) > 0)
+			return i;
+	}
+	return TP_NONE;
+}
+
+/*
+ * A place for the history of a relation that has none: an empty one, or that of
+ * the relation whose last scan began longest ago.
+ */
+static uint32_t
+vacant_place(const tp_scans *scans, uint64_t relation)
+{
+	uint32_t	home = home_of(scans, relation);
+	uint32_t	vacant = home;
+	uint64_t	oldest = UINT64_MAX;
+
+	for (uint32_t probe = 0; probe < PROBES; probe++)
+	{
+		uint32_t	i = (home + probe) & scans->header->history_mask;
 		const tp_scan_history *history = &scans->history[i];
 		bool		empty = tp_load32(&history->begun) == 0;
-		uint64_t	last_begin;
+		uint64_t	last_begin = empty ? 0 : tp_load64(&history->last_begin);
 
-		if (!empty && tp_load64(&history->relation) == relation)
-			return i;
-		last_begin = empty ? 0 : tp_load64(&history->last_begin);
 		if (empty || last_begin < oldest)
 		{
 			oldest = last_begin;
-			*vacant = i;
+			vacant = i;
 		}
 	}
-	return TP_NONE;
+	return vacant;
 }
 
 static void
@@ -112,14 +132,17 @@ uint32_t
 history_begin(const tp_scans *scans, uint64_t relation, uint64_t end,
 			  uint64_t now)
 {
-	uint32_t	vacant;
-	uint32_t	i = find_history(scans, relation, &vacant);
-	tp_scan_history *history = &scans->history[i == TP_NONE ? vacant : i];
+	uint32_t	i = find_history(scans, relation);
+	tp_scan_history *history;
 	uint32_t	begun;
 	uint64_t	last_begin;
 
 	if (i == TP_NONE)
-		begin_anew(history, relation);
+	{
+		i = vacant_place(scans, relation);
+		begin_anew(&scans->history[i], relation);
+	}
+	history = &scans->history[i];
 	cover(history, end);
 	begun = tp_load32(&history->begun);
 	last_begin = tp_load64(&history->last_begin);
@@ -136,7 +159,7 @@ history_begin(const tp_scans *scans, uint64_t relation, uint64_t end,
 				   faded(tp_load_float(&history->total), 1) + 1);
 	tp_store64(&history->last_begin, now);
 	tp_store32(&history->begun, begun + 1);
-	return i == TP_NONE ? vacant : i;
+	return i;
 }
 
 void
@@ -166,17 +189,19 @@ history_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 double
 history_interval(const tp_scans *scans, tp_page page, uint64_t now)
 {
-	uint32_t	vacant;
-	uint32_t	i = find_history(scans, page.relation, &vacant);
-	const tp_scan_history *history = &scans->history[i == TP_NONE ? 0 : i];
-	uint32_t	region = page.block >> (tp_load32(&history->shift) & 31);
-	double		interval = (double) tp_load_float(&history->interval);
+	uint32_t	i = find_history(scans, page.relation);
+	const tp_scan_history *history;
+	uint32_t	region;
+	double		interval;
 	uint64_t	last_begin;
 	double		since;
 	double		visits;
 
-	if (i == TP_NONE || tp_load32(&history->begun) < 2 ||
-		region >= TP_HISTORY_REGIONS)
+	if (i == TP_NONE)
+		return TP_NEVER;
+	history = &scans->history[i];
+	region = page.block >> (tp_load32(&history->shift) & 31);
+	if (tp_load32(&history->begun) < 2 || region >= TP_HISTORY_REGIONS)
 		return TP_NEVER;
 	visits = (double) visits_now(history, region);
 	if (visits <= 0)
@@ -185,6 +210,7 @@ history_interval(const tp_scans *scans, tp_page page, uint64_t now)
 	/* scans that have ceased to come are expected less and less */
 	last_begin = tp_load64(&history->last_begin);
 	since = now > last_begin ? (double) (now - last_begin) : 0;
+	interval = (double) tp_load_float(&history->interval);
 	interval = interval > since ? interval : since;
 	return interval * (double) tp_load_float(&history->total) / visits;
 }

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.text import Text
+from numpy.typing import NDArray
 
 from simulation.generated import looping, zipf
 from tidepool import TidepoolError, parse_policy
@@ -21,6 +26,7 @@ from tidepool.plots import (
     check_picture,
     curve_figure,
     heat_figure,
+    lines,
     reads_figure,
     save,
     series_figure,
@@ -81,6 +87,135 @@ def test_sampled_curves_have_a_band_and_say_so() -> None:
         assert len(axes.collections) == 3
         assert axes.get_title().endswith(", 50% of the pages sampled")
     assert not curve_figure(curves()).axes[0].collections
+
+
+def test_lru_does_not_seem_to_beat_opt() -> None:
+    """It is known at each size, others at a few: between these nothing is claimed."""
+    trace = looping(100, 2000)
+    exact = exact_lru_curve(trace)
+    sizes = [1, 40, 99, 130]
+    lru = replace(exact, frames=np.arange(1, 201), miss_ratio=exact_at(exact, range(1, 201)))
+    (opt,) = sampled_curves(trace, [parse_policy("opt")], sizes, None)
+    (axes,) = curve_figure([lru, opt]).axes
+    lines = {line.get_label(): line for line in axes.lines}
+    x = np.arange(1, 131)
+    drawn = {
+        label: np.interp(x, np.array(line.get_xdata()), np.array(line.get_ydata()))
+        for label, line in lines.items()
+    }
+    assert (drawn["lru"] >= drawn["opt"]).all()
+    assert list(lines["lru"].get_xdata()) == sizes
+    alone = curve_figure([lru]).axes[0].lines[0]
+    assert len(alone.get_xdata()) == 200
+
+
+def exact_at(curve: Curve, sizes: Iterable[int]) -> NDArray[np.float64]:
+    return np.array([curve.at(size) for size in sizes])
+
+
+def test_curves_at_sizes_of_their_own_are_drawn_as_they_are() -> None:
+    one, other = (
+        Curve("t", name, np.array(sizes), np.array([0.5, 0.25]), 100)
+        for name, sizes in (("lru", [1, 4]), ("arc", [4, 9]))
+    )
+    assert [list(line.get_xdata()) for line in curve_figure([one, other]).axes[0].lines] == [
+        [1, 4],
+        [4, 9],
+    ]
+
+
+def many(count: int, points: int, traces: int = 1) -> list[Curve]:
+    """Curves that cross, the last one best in the mean; and opt's."""
+    at = np.linspace(0, 1, points)
+    return [
+        Curve(
+            f"t{trace}",
+            name,
+            10 * np.arange(1, points + 1) ** 2,
+            np.clip(0.9 - 0.7 * at - 0.004 * i + 0.02 * np.sin(7 * at + i), 0, 1),
+            1000,
+        )
+        for trace in range(traces)
+        for i, name in [*((i, f"policy_{i}") for i in range(count)), (3 * count, "opt")]
+    ]
+
+
+@pytest.mark.parametrize("points", [1, 2, 12, 200])
+@pytest.mark.parametrize("traces", [1, 3])
+def test_of_many_lines_the_best_stand_out(points: int, traces: int) -> None:
+    figure = curve_figure(many(30, points, traces))
+    figure.draw_without_rendering()
+    ranks = np.argsort([c.miss_ratio.mean() for c in many(30, points)[:-1]], kind="stable")
+    ranked = [f"policy_{i}" for i in ranks]
+    assert len(figure.axes) == traces
+    for axes in figure.axes:
+        colours = {line.get_label(): line.get_color() for line in axes.lines}
+        assert len(colours) == 31
+        assert [colours[name] for name in ranked[:5]] == list(style.COLOURS[:5])
+        assert colours["opt"] == style.OPT_COLOUR
+        assert {colours[name] for name in ranked[5:]} == {lines.GREY}
+        assert [text.get_text() for text in axes.texts] == [*ranked[:5], "opt"]
+        boxes = [Text.get_window_extent(text) for text in axes.texts]  # without the pointers
+        for i, box in enumerate(boxes):
+            assert axes.bbox.fully_containsx(box.x0) and axes.bbox.fully_containsx(box.x1)
+            assert axes.bbox.fully_containsy(box.y0) and axes.bbox.fully_containsy(box.y1)
+            assert not any(box.overlaps(other) for other in boxes[:i])
+        for text in axes.texts:
+            assert text.get_color() == colours[text.get_text()]
+            assert any_near(axes, text)
+    (legend,) = figure.legends
+    (text,) = legend.get_texts()
+    listed = " ".join(text.get_text().split())
+    assert listed == f"grey, best first: {'; '.join(ranked[5:])}"
+    box = legend.get_window_extent()
+    assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
+    assert figure.bbox.y0 <= box.y0
+
+
+def any_near(axes: Axes, text: Text) -> bool:
+    """Whether a label points to its line."""
+    (line,) = [line for line in axes.lines if line.get_label() == text.get_text()]
+    data = np.column_stack([line.get_xdata(), line.get_ydata()])
+    points = axes.transAxes.inverted().transform(axes.transData.transform(data))
+    x, y = text.xy
+    return bool(abs(np.interp(x, points[:, 0], points[:, 1]) - y) < 0.01)
+
+
+def test_six_lines_have_a_legend_and_seven_do_not() -> None:
+    (legend,) = curve_figure(many(6, 5)).legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *(f"policy_{i}" for i in range(6)),
+        "opt",
+    ]
+    assert len(curve_figure(many(7, 5)).axes[0].texts) == 6
+
+
+def test_rings_on_many_lines() -> None:
+    points = [Point("t0", f"policy_{i}", 20, 0.5) for i in (0, 29)]
+    figure = curve_figure(many(30, 5), points=points)
+    (legend,) = figure.legends
+    assert legend.get_texts()[0].get_text() == "live"
+    rings = [line for line in figure.axes[0].lines if line.get_markerfacecolor() == "none"]
+    assert {ring.get_markeredgecolor() for ring in rings} >= {lines.GREY, style.COLOURS[0]}
+
+
+def test_more_lines_than_can_be_listed() -> None:
+    (legend,) = curve_figure(many(60, 5)).legends
+    listed = " ".join(legend.get_texts()[0].get_text().split())
+    assert listed.endswith("; and 25 more") and listed.count(";") == lines.LISTED
+
+
+@pytest.mark.parametrize("intervals", [1, 2, 40])
+def test_many_lines_over_time(intervals: int) -> None:
+    ends = 100 * np.arange(1, intervals + 1)
+    series = [
+        Series("t", f"policy_{i}", ends, np.full(intervals, 0.3 + i / 100)) for i in range(30)
+    ]
+    figure = series_figure(series)
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.texts] == [f"policy_{i}" for i in range(29, 24, -1)]
+    markers = {line.get_marker() for line in axes.lines if line.get_color() == lines.GREY}
+    assert markers == ({"."} if intervals == 1 else {"None"})
 
 
 def test_long_lines_have_no_markers() -> None:
@@ -160,7 +295,7 @@ def test_heat_maps_share_their_range_and_print_their_values() -> None:
     figure = heat_figure(heat_maps())
     maps = [axes for axes in figure.axes if axes.images]
     bars = [axes for axes in figure.axes if not axes.images]
-    assert [axes.get_title() for axes in maps] == [
+    assert [" ".join(axes.get_title().split()) for axes in maps] == [
         "t, against clock",
         "t, against opt",
         "u, against clock",
@@ -173,10 +308,38 @@ def test_heat_maps_share_their_range_and_print_their_values() -> None:
     assert [label.get_text() for label in maps[0].get_yticklabels()] == ["clock", "arc"]
     assert not any(label.get_text() for label in maps[1].get_yticklabels())
     assert [text.get_text() for text in maps[0].texts] == ["0", "0", "0", "+12", "0", "−4.6"]  # noqa: RUF001
-    assert [bar.get_xlabel() for bar in bars] == [
+    assert [" ".join(bar.get_xlabel().split()) for bar in bars] == [
         "hit ratio minus that of clock (percentage points)",
         "hit ratio minus that of opt (percentage points)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("trace", "baseline", "policies"),
+    [("t", "clock", 30), ("a-trace-with-a-long-name-of-monday", "clock:max_usage=1,initial=0", 1)],
+)
+@pytest.mark.parametrize("sizes", [1, 2, 3, 8])
+def test_captions_of_heat_maps_are_whole(
+    sizes: int, policies: int, trace: str, baseline: str
+) -> None:
+    """Within the picture, and none on another."""
+    names = (baseline, *(f"policy_{i}" for i in range(policies)))
+    values = np.linspace(-9, 9, len(names) * sizes).reshape(len(names), sizes)
+    labels = tuple(f"{i + 1}%" for i in range(sizes))
+    figure = heat_figure([HeatMap(trace, to, names, labels, values) for to in (baseline, "opt")])
+    figure.draw_without_rendering()
+    whole = figure.bbox
+    captions = [
+        text.get_window_extent()
+        for axes in figure.axes
+        for text in (axes.title, axes.xaxis.label)
+        if text.get_text()
+    ]
+    assert len(captions) == 6
+    for i, box in enumerate(captions):
+        assert whole.x0 <= box.x0 and box.x1 <= whole.x1
+        assert whole.y0 <= box.y0 and box.y1 <= whole.y1
+        assert not any(box.overlaps(other) for other in captions[:i])
 
 
 def test_a_few_extremes_do_not_drown_the_rest() -> None:

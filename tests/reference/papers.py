@@ -1,9 +1,9 @@
 """Algorithms as their papers have them: one step per reference.
 
-A pool's interface splits a miss into victim, eviction and admission.  The
-policies and their models say that they decide as the paper does all the same;
-these programs, which know of no such split, are what that is held against.
-Each returns the misses of a sequence of pages.  Lists of pages, head first.
+A pool's interface splits a miss into victim, eviction and admission; the
+policies claim that they decide as the paper does all the same.  These programs
+do not split it, so equal misses prove the claim.  Each returns the misses of a
+sequence of pages.  Lists of pages, head first.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def test_the_largest_cache_there_is(spec: str) -> None:
 class OfUnknownLength(PageTrace):
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.length = None  # type: ignore[assignment]
+        self.length = None
 
 
 def test_pages_are_counted_only_where_it_saves_much() -> None:

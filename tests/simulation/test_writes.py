@@ -253,3 +253,14 @@ def test_each_write_reaches_the_disk_once_or_is_dirty_still(policy: str, write_b
         assert ours.ssd_writes == theirs.ssd_writes
         flushed += ours.flushed
     assert flushed > 0 or not write_back
+
+
+@pytest.mark.parametrize("policy", ["none", "opt", "opt:by=time"])
+@pytest.mark.parametrize("memory", ["lru", "keep", *OFFLINE])
+def test_tiers_that_write_through_write_it_all(policy: str, memory: str) -> None:
+    for seed in range(WALKS):
+        random = Random(seed)
+        above = Memory(memory, random.randint(1, 4))
+        tier = above.replay.attach(Ssd(parse_ssd_policy(policy), 5, DISK, SSD))
+        above.feed(walk(random))
+        assert tier.result().disk_writes == above.write_backs > 0

@@ -34,7 +34,9 @@ def bar_figure(bars: Sequence[Bar]) -> Figure:
             range(len(mine)),
             [bar.hit_ratio for bar in mine],
             height=0.7,
-            color=[style.OPT_COLOUR if _is_opt(bar) else style.COLOURS[0] for bar in mine],
+            color=[
+                style.OPT_COLOUR if style.is_opt(bar.label) else style.COLOURS[0] for bar in mine
+            ],
             xerr=errors if any(errors) else None,
             error_kw={"elinewidth": 0.8, "ecolor": "#777777"},
         )
@@ -51,7 +53,3 @@ def bar_figure(bars: Sequence[Bar]) -> Figure:
         axis.set_xlim(0, 1.15 * max(bar.hit_ratio for bar in mine) or 1)
         style.percent_axis(axis.xaxis)
     return figure
-
-
-def _is_opt(bar: Bar) -> bool:
-    return bar.label.split(":")[0].split(",")[0] == "opt"

@@ -16,6 +16,7 @@ from tidepool.plots import style
 
 COLOURS = "PuOr"  # diverging, and safe for the colour-blind
 CELL = 0.175  # inches: height of a row
+NAMES = 1.3  # inches: width of the policies' names, at least
 USUAL = 90  # percent of the cells that the range of colours holds at least
 DARK = 0.6  # of the range: beyond, a cell's text is white
 
@@ -41,11 +42,20 @@ def heat_figure(maps: Sequence[HeatMap]) -> Figure:
     references = list(dict.fromkeys(heat.reference for heat in maps))
     tallest = [max(len(m.policies) for m in maps if m.trace == trace) for trace in traces]
     widest = max(len(heat.sizes) for heat in maps)
-    abreast = len(references) * (0.31 * widest + 0.25) + 1.3
+    longest = max(len(policy) for heat in maps for policy in heat.policies)
+    names = max(NAMES, style.LETTER * longest + 0.3)
+    abreast = len(references) * (0.31 * widest + 0.25) + names
+    width = max(style.COLUMN, min(style.PAGE, abreast))
+    each = (width - names) / len(references)  # inches that a map and its captions have
+    titles = {(m.trace, m.reference): _title(m, each) for m in maps}
+    scales = {to: style.wrapped(_scale(to), each) for to in references}
+    rows = max(map(len, scales.values())) - 1
+    for trace in traces:
+        rows += max(len(titles[trace, to]) for to in references if (trace, to) in titles) - 1
     figure = Figure(
         figsize=(
-            max(style.COLUMN, min(style.PAGE, abreast)),
-            sum(tallest) * CELL + 0.62 * len(traces) + 0.45,
+            width,
+            sum(tallest) * CELL + 0.62 * len(traces) + 0.45 + 1.15 * style.LINE * rows,
         ),
         layout="constrained",
     )
@@ -58,7 +68,8 @@ def heat_figure(maps: Sequence[HeatMap]) -> Figure:
         norm = CenteredNorm(0, reach)
         for heat in column:
             axes = grid[traces.index(heat.trace)][j]
-            image = _draw(axes, heat, norm, first=j == 0)
+            title = "\n".join(titles[heat.trace, reference])
+            image = _draw(axes, heat, norm, title, first=j == 0)
         bar = figure.colorbar(
             image,
             ax=[grid[i][j] for i in range(len(traces))],
@@ -68,9 +79,7 @@ def heat_figure(maps: Sequence[HeatMap]) -> Figure:
             extend="both" if clipped else "neither",
             pad=0.02,
         )
-        bar.set_label(
-            f"hit ratio minus that of {reference} (percentage points)", fontsize=style.SMALL
-        )
+        bar.set_label("\n".join(scales[reference]), fontsize=style.SMALL)
         bar.ax.tick_params(labelsize=style.SMALL, length=2)
         bar.outline.set_visible(False)
     return figure
@@ -89,12 +98,25 @@ def _reach(values: NDArray[np.float64]) -> tuple[float, bool]:
     return usual, True
 
 
-def _draw(axes: Axes, heat: HeatMap, norm: CenteredNorm, first: bool) -> AxesImage:
+def _title(heat: HeatMap, width: float) -> list[str]:
+    """Return a map's title as lines of this width in inches."""
+    trace, reference = f"{heat.trace},", f"against {heat.reference}"
+    whole = style.wrapped(f"{trace} {reference}", width, style.FONT)
+    if len(whole) == 1:
+        return whole
+    return [line for part in (trace, reference) for line in style.wrapped(part, width, style.FONT)]
+
+
+def _scale(reference: str) -> str:
+    return f"hit ratio minus that of {reference} (percentage points)"
+
+
+def _draw(axes: Axes, heat: HeatMap, norm: CenteredNorm, title: str, first: bool) -> AxesImage:
     image = axes.imshow(heat.values, cmap=COLOURS, norm=norm, aspect="auto")
     axes.set_xticks(range(len(heat.sizes)), heat.sizes)
     axes.set_yticks(range(len(heat.policies)), heat.policies if first else [])
     axes.tick_params(labelsize=style.SMALL, length=0, pad=2)
-    axes.set_title(f"{heat.trace}, against {heat.reference}", fontsize=style.FONT, pad=4)
+    axes.set_title(title, fontsize=style.FONT, pad=4)
     axes.set_xlabel("frames", fontsize=style.FONT, labelpad=2)
     for side in axes.spines.values():
         side.set_visible(False)

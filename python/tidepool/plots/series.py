@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from tidepool.plots import style
+from tidepool.plots.lines import POINT, ROOM, finish, looks
 
 HEIGHT = 1.9
 MARKED = 25
@@ -38,13 +39,17 @@ def series_figure(series: Sequence[Series], marks: Sequence[Mark] = ()) -> Figur
     """Draw time series; each point stands at the end of its interval."""
     traces = list(dict.fromkeys(s.trace for s in series))
     labels = list(dict.fromkeys(s.label for s in series))
-    figure, axes = style.panels(len(traces), HEIGHT, style.legend_rows(labels, len(traces)))
+    ratios = {label: [s.hit_ratio.mean() for s in series if s.label == label] for label in labels}
+    look_of = looks({label: float(np.mean(means)) for label, means in ratios.items()})
+    figure, axes = style.panels(len(traces), HEIGHT, look_of.rows_below(len(traces)))
     for trace, axis in zip(traces, axes, strict=True):
         for s in series:
             if s.trace == trace:
-                look = style.line_style(labels.index(s.label), s.label)
+                look = dict(look_of.styles[s.label])
                 if len(s.hit_ratio) > MARKED:
                     look.pop("marker", None)
+                elif len(s.hit_ratio) == 1:
+                    look = POINT | look
                 axis.plot(s.ends, s.hit_ratio, label=s.label, **look)
         for mark in marks:
             if mark.trace == trace:
@@ -65,6 +70,8 @@ def series_figure(series: Sequence[Series], marks: Sequence[Mark] = ()) -> Figur
         style.dress(axis, title, "references", "hit ratio (%)")
         style.count_axis(axis.xaxis)
         style.percent_axis(axis.yaxis)
+        if look_of.are_many:
+            axis.margins(y=ROOM)
         axis.set_ylim(max(0, axis.get_ylim()[0]), min(1.02, axis.get_ylim()[1]))
-    style.legend_below(figure, axes)
+    finish(figure, axes, look_of)
     return figure

@@ -8,6 +8,7 @@ markers differ too, so that print in black and white does as well.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ COLUMN = 3.4  # inches: one column of a two-column paper
 PAGE = 7.0  # inches: both
 FONT = 7.5  # points
 SMALL = 6.5
+LETTER, LINE = 0.052, 0.105  # inches that a character of small type takes, and a line of it
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 OPT_COLOUR = "#000000"
@@ -29,10 +31,22 @@ _MARKERS = "os^Dvp*X<h>"
 GRID = "#DDDDDD"
 
 
+def is_opt(label: str) -> bool:
+    """Whether what has this label is OPT."""
+    return label.split(":")[0].split(",")[0] == "opt"
+
+
 def line_style(i: int, label: str) -> dict[str, Any]:
-    """Return the look of the i-th line; OPT's is always black, dashed and without markers."""
-    if label.split(":")[0] == "opt":
-        return {"color": OPT_COLOUR, "linestyle": (0, (3, 1.5)), "linewidth": 1.1, "zorder": 3}
+    """Return the look of the i-th line; OPT's is always black and dashed."""
+    if is_opt(label):
+        return {
+            "color": OPT_COLOUR,
+            "linestyle": (0, (3, 1.5)),
+            "marker": ".",
+            "markersize": 3.5,
+            "linewidth": 1.1,
+            "zorder": 3,
+        }
     return {
         "color": COLOURS[i % len(COLOURS)],
         "linestyle": _DASHES[i % len(_DASHES)],
@@ -70,6 +84,12 @@ def dress(axes: Axes, title: str | None, x: str, y: str) -> None:
     axes.set_axisbelow(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
+
+
+def wrapped(text: str, width: float, size: float = SMALL) -> list[str]:
+    """Return a text as lines that fit in so many inches."""
+    letters = int(width / (LETTER * size / SMALL))
+    return textwrap.wrap(text, max(8, letters)) or [""]
 
 
 def percent_axis(axis: Any) -> None:
