@@ -73,24 +73,28 @@ chain_of(const tp_pool *pool, uint64_t page)
  * chain of the ghost index; the first ghost of the chain.
  */
 TP_PREFETCHES static inline void
-look_ahead(const tps_cache *cache, const uint64_t *page)
+look_ahead(const tps_cache *cache, const uint64_t *page, bool hits_touch_nodes,
+		   bool has_ghosts)
 {
 	const tp_pool *pool = &cache->pool;
 	const pagetable *table = &cache->table;
 	uint64_t	near = page[EVENTS_AHEAD / 2];
 	uint64_t	next = page[EVENTS_AHEAD / 4];
-	uint32_t	frame = table->slots[pagetable_home(table, near)].frame;
+	uint32_t	frame;
 
 	__builtin_prefetch(&table->slots[pagetable_home(table,
 													page[EVENTS_AHEAD])]);
+	if (!hits_touch_nodes && !has_ghosts)
+		return;
+	frame = table->slots[pagetable_home(table, near)].frame;
 	if (frame != TP_NONE)
 	{
 		__builtin_prefetch(&pool->nodes[frame]);
 		__builtin_prefetch(tp_extra(pool, frame));
 	}
-	else if (pool->header->ghost_count > 0)
+	else if (has_ghosts)
 		__builtin_prefetch(chain_of(pool, near));
-	if (pool->header->ghost_count > 0 &&
+	if (has_ghosts &&
 		table->slots[pagetable_home(table, next)].frame == TP_NONE)
 	{
 		uint32_t	ghost = *chain_of(pool, next);
@@ -113,6 +117,9 @@ run_policy(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 	const pagetable *table = &cache->table;
 	uint64_t	misses = 0;
 	tp_access	access = {0};
+	bool		hits_touch_nodes = (pool->policy->flags & TP_HIT_NOTHING) == 0;
+	bool		has_ghosts = pool->ghosts_per_frame > 0 &&
+		pool->header->frames > 0;
 
 	for (size_t i = from; i < to; i++)
 	{
@@ -120,7 +127,7 @@ run_policy(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 		uint32_t	frame;
 
 		if (i + EVENTS_AHEAD < events->n)
-			look_ahead(cache, &events->page[i]);
+			look_ahead(cache, &events->page[i], hits_touch_nodes, has_ghosts);
 		if (plain)
 			access.now = events->position + i;
 		else
