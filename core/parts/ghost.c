@@ -70,6 +70,7 @@ tp_ghost_push(const tp_pool *pool, unsigned list, uint32_t frame)
 	uint32_t	slot = tp_ghost_list_of(pool, TP_FREE)->head;
 	tp_ghost   *ghost = &pool->ghosts[slot];
 
+	TP_ASSERT(slot != TP_NONE && tp_ghost_of_node(pool, frame) == TP_NONE);
 	unlink_ghost(pool, slot);
 	ghost->key = tp_page_key(tp_page_make(node->relation, node->block));
 	ghost->small[0] = ghost->small[1] = ghost->small[2] = 0;
@@ -84,6 +85,7 @@ tp_ghost_push(const tp_pool *pool, unsigned list, uint32_t frame)
 void
 tp_ghost_remove(const tp_pool *pool, uint32_t slot)
 {
+	TP_ASSERT(pool->ghosts[slot].list != TP_FREE);
 	*pointer_to(pool, slot) = pool->ghosts[slot].chain;
 	unlink_ghost(pool, slot);
 	link_head(pool, TP_FREE, slot);

@@ -8,12 +8,19 @@
 #ifndef TIDEPOOL_LIST_H
 #define TIDEPOOL_LIST_H
 
-#include "tidepool/policy.h"
+#include "tidepool/assertion.h"
 
 static inline tp_list *
 tp_list_of(const tp_pool *pool, unsigned list)
 {
 	return &pool->header->lists[list];
+}
+
+/* Is the list with this number a ring (ring.h)? */
+static inline bool
+tp_list_is_ring(const tp_policy *policy, unsigned list)
+{
+	return list != TP_FREE && policy->lists[list - 1].order == TP_RING;
 }
 
 /* Put frame at the head (most recent end) of a linked list. */
@@ -23,6 +30,8 @@ tp_list_push_head(const tp_pool *pool, unsigned list, uint32_t frame)
 	tp_list    *l = tp_list_of(pool, list);
 	tp_node    *node = &pool->nodes[frame];
 
+	TP_ASSERT(!tp_list_is_ring(pool->policy, list));
+	TP_ASSERT(l->count < pool->header->frames);
 	node->list = (uint8_t) list;
 	node->prev = TP_NONE;
 	node->next = l->head;
@@ -80,6 +89,11 @@ tp_list_remove(const tp_pool *pool, uint32_t frame)
 	tp_node    *node = &pool->nodes[frame];
 	tp_list    *l = tp_list_of(pool, node->list);
 
+	TP_ASSERT(node->list < TP_CLAIMED && l->count > 0);
+	TP_ASSERT((node->prev == TP_NONE ? l->head :
+			   pool->nodes[node->prev].next) == frame);
+	TP_ASSERT((node->next == TP_NONE ? l->tail :
+			   pool->nodes[node->next].prev) == frame);
 	tp_passed_remove(&pool->header->passed[node->list], node, frame);
 	if (node->prev != TP_NONE)
 		pool->nodes[node->prev].next = node->next;

@@ -15,6 +15,7 @@
 static inline void
 tp_ring_add(const tp_pool *pool, unsigned list, uint32_t frame)
 {
+	TP_ASSERT(tp_list_is_ring(pool->policy, list));
 	__atomic_store_n(&pool->nodes[frame].list, (uint8_t) list, __ATOMIC_RELAXED);
 	if (!pool->header->shared)
 		tp_list_of(pool, list)->count++;
@@ -23,15 +24,9 @@ tp_ring_add(const tp_pool *pool, unsigned list, uint32_t frame)
 static inline void
 tp_ring_remove(const tp_pool *pool, uint32_t frame)
 {
+	TP_ASSERT(tp_list_is_ring(pool->policy, pool->nodes[frame].list));
 	if (!pool->header->shared)
 		tp_list_of(pool, pool->nodes[frame].list)->count--;
-}
-
-/* Is the list with this number a ring? */
-static inline bool
-tp_list_is_ring(const tp_policy *policy, unsigned list)
-{
-	return list != TP_FREE && policy->lists[list - 1].order == TP_RING;
 }
 
 #endif							/* TIDEPOOL_RING_H */
