@@ -137,7 +137,7 @@ tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch, uint64_t key)
 	return least;
 }
 
-/* One line for each key: where members are consecutive it has all four cells. */
+/* A line for each key: where members are consecutive it has all four cells. */
 void
 tp_sketch_prefetch(const tp_pool *pool, const uint64_t *keys, uint32_t count,
 				   int step)

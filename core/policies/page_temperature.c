@@ -1,15 +1,15 @@
 /*
  * page_temperature.c
- *	  Temperature-aware caching by page: TAC (tac.c) with the pages of an extent
- *	  told apart, and with an eye on what is read right now.
+ *	  Temperature-aware caching by page: TAC (tac.c) with the pages of an
+ *	  extent told apart, and with an eye on what is read right now.
  *
  * Source: this project, after M. Canim, G. A. Mihaila, B. Bhattacharjee,
  * K. A. Ross, C. A. Lang: SSD bufferpool extensions for database systems.
  * PVLDB 3(2), 2010.
  *
  * Where the decisions differ from TAC's; a parameter turns each off:
- *	1. Pages of an extent are told apart by their counts, as far as these differ
- *	   by more than chance (`pages`; tp_extents_page).
+ *	1. Pages of an extent are told apart by their counts, as far as these
+ *	   differ by more than chance (`pages`; tp_extents_page).
  *	2. A second temperature is added, which is halved after far fewer reads
  *	   (`burst_weight`, `burst`).  A query that looks up rows of a few days
  *	   reads their pages several times, and then not for long.
@@ -17,16 +17,16 @@
  *	4. A page must be four times as warm as the one it replaces, where TAC asks
  *	   for 1 % more (`admit_margin`).  Most exchanges would be of likes, which
  *	   cost writes and gain nothing.
- *	5. The coldest of a random sample goes (`sample`; a pool no larger than that
- *	   is looked at whole).  The two temperatures fall at different paces, so the
- *	   order of pages changes with time and no heap would hold.
+ *	5. The coldest of a random sample goes (`sample`; a pool no larger than
+ *	   that is looked at whole).  The two temperatures fall at different paces,
+ *	   so the order of pages changes with time and no heap would hold.
  *
- * Costs: a victim looks up `sample` extents, each in another cache line or two,
- * and adds up their counts: microseconds, before a write to an SSD.
+ * Costs: a victim looks up `sample` extents, each in another cache line or
+ * two, and adds up their counts: microseconds, before a write to an SSD.
  * Benefits: TAC's; a page never read again does not stay for its neighbours'
  * sake; few pages are written.
- * Memory: nothing in addition to the node; no ghosts.  The counts of pages that
- * are not cached are in their extents.
+ * Memory: nothing in addition to the node; no ghosts.  The counts of pages
+ * that are not cached are in their extents.
  */
 #include "tidepool/parts/exponent.h"
 #include "tidepool/parts/sample.h"

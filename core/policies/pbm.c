@@ -6,39 +6,40 @@
  * predictive database buffer management, PVLDB 18, 2025; T. Vanderkooy: thesis
  * of that title, University of Waterloo, 2023.
  *
- * A page is expected at the least of three times: when a scan reads it (scan.h),
- * when an index scan that trails another comes by (trail.h), and when its
- * frequency says (page_history.h).  Of a random sample the page expected last
- * goes; of equals, by default, the one used least recently.
+ * A page is expected at the least of three times: when a scan reads it
+ * (scan.h), when an index scan that trails another comes by (trail.h), and
+ * when its frequency says (page_history.h).  Of a random sample the page
+ * expected last goes; of equals, by default, the one used least recently.
  *
- * Why the structure differs from the paper's, and the decisions do not: nothing
- * is kept of the scans for each block group; an estimate is computed from the
- * running scans when it is asked for (scan.h has the argument).  Of an estimate
- * that cannot make a page one of the furthest the exact value is not computed:
- * it would not be used.
+ * Why the structure differs from the paper's, and the decisions do not:
+ * nothing is kept of the scans for each block group; an estimate is computed
+ * from the running scans when it is asked for (scan.h has the argument).  An
+ * estimate too small to make its page one of the furthest is not computed
+ * exactly, since it would not be used.
  *
  * Where the decisions differ:
  *	1. frequency=auto, the default: references through registered scans do not
- *	   count for a page's frequency, since those scans predict them.  So relations
- *	   that are only scanned have none, and the others keep pages for the
- *	   references that no scan predicts.  Against the better of the paper's two
- *	   settings (`on`, where all references count, and `off`) this missed up to
- *	   8 % less on ten mixes of 0 to 16 scans with 0 to 100 % point reads, a
- *	   tenth of the pages cached, and never 0.2 % more.  Switching relations on
- *	   and off by the share of their point reads as well only lost (0.2 to 0.5 %).
+ *	   count for a page's frequency, since those scans predict them.  So
+ *	   relations that are only scanned have none, and the others keep pages for
+ *	   the references that no scan predicts.  Against the better of the paper's
+ *	   two settings (`on`, where all references count, and `off`) this missed
+ *	   up to 8 % less on ten mixes of 0 to 16 scans with 0 to 100 % point
+ *	   reads, a tenth of the pages cached, and never 0.2 % more.  Switching
+ *	   relations on and off by the share of their point reads as well only lost
+ *	   (0.2 to 0.5 %).
  *	2. `remember`: the furthest candidates that were not evicted are candidates
- *	   again at the next eviction.  8 of them miss 4 to 6 % less than none on such
- *	   mixes, about as much as 26 samples instead of 10.  They are estimated anew
- *	   only when they are first in line, since a page that no scan came near is
- *	   where it was.
+ *	   again at the next eviction.  8 of them miss 4 to 6 % less than none on
+ *	   such mixes, about as much as 26 samples instead of 10.  They are
+ *	   estimated anew only when they are first in line, since a page that no
+ *	   scan came near is where it was.
  *	3. `neighbours`: the pages loaded before and after the last victim are
  *	   candidates (load_order.h).
  *	4. `scan_history`: scans that have not begun are expected as they used to
  *	   come (expected.c in core/prediction).
  *	5. A pool no larger than the sample is looked at whole (sample.h), and a
  *	   sample is SAMPLE_MAX (256) frames at most.
- *	6. Of several victims chosen at once (`victims`), a page referenced since is
- *	   spared.
+ *	6. Of several victims chosen at once (`victims`), a page referenced since
+ *	   is spared.
  *	7. Whether a frame is pinned is asked of the furthest candidates alone, not
  *	   of the whole sample, since each answer costs a cache miss and few frames
  *	   are pinned.  If all candidates kept are, a sample of usable frames is
@@ -50,10 +51,10 @@
  *	or off, except for 5 to 9.
  *
  * Costs: an estimate looks at all scans of the page's relation (a few
- * nanoseconds each).  An eviction makes samples of them and a few more, each on
- * memory of its own that is in no cache.
- * Benefits: predicts pages that were never used before; scans share what one of
- * them reads; hits take no lock.
+ * nanoseconds each).  An eviction makes samples of them and a few more, each
+ * on memory of its own that is in no cache.
+ * Benefits: predicts pages that were never used before; scans share what one
+ * of them reads; hits take no lock.
  * Memory: 24 bytes a frame; no ghosts.
  */
 #include "tidepool/parts/sample.h"
@@ -294,7 +295,7 @@ choose(const tp_pool *pool, tp_usable usable, void *arg, uint64_t now)
 	choose_candidates(chosen, &rank, now, furthest, n);
 }
 
-/* Whether a frame is usable is asked last, and only of the first candidates. */
+/* Whether a frame is usable is asked last, and of few. */
 static uint32_t
 pbm_expect_choice(const tp_pool *pool, uint32_t *frames)
 {
@@ -361,8 +362,8 @@ pbm_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 /*
  * Bands for coldest.  Pages not expected: idle for 2^32 microseconds or more,
  * then a band for each factor of 2, the last for less than 2^18.  Then pages
- * expected in 2^31 or more, a band for each factor of 4, the last for less than
- * 2^11.
+ * expected in 2^31 or more, a band for each factor of 4, the last for less
+ * than 2^11.
  */
 static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)

@@ -13,37 +13,37 @@
  *
  * Where the decisions differ from the papers':
  *	1. There a scan that begins places every block group that it will read, and
- *	   places each anew that it leaves behind.  Here scans do not know the policy
- *	   (scan.h).  A block group is estimated when its first page joins, when a
- *	   page is referenced that is its first or last possible one, or a slice
- *	   after the time estimated, and when the next victim would be taken from
- *	   it.  One wanted later than estimated, or no longer, is found when its time
- *	   has come.
- *	2. One look at the timeline estimates at most 2 * `corrections` block groups
- *	   anew: the overdue longest in line, and those that would go next.
+ *	   places each anew that it leaves behind.  Here scans do not know the
+ *	   policy (scan.h).  A block group is estimated when its first page joins,
+ *	   when a page is referenced that is its first or last possible one, or a
+ *	   slice after the time estimated, and when the next victim would be taken
+ *	   from it.  One wanted later than estimated, or no longer, is found when
+ *	   its time has come.
+ *	2. One look at the timeline estimates at most 2 * `corrections` block
+ *	   groups anew: the overdue longest in line, and those that would go next.
  *	3. A block group is wanted when the lowest or the highest block that joined
  *	   it is.  A scan that begins and ends between the two is missed.
- *	4. Pages leave one by one, as the caller asks.  Of `victims` in sequence only
- *	   the first is preceded by a look.
- *	5. Block groups whose time has come are not estimated at once but wait for it
- *	   on a list of their own, evicted from last.
+ *	4. Pages leave one by one, as the caller asks.  Of `victims` in sequence
+ *	   only the first is preceded by a look.
+ *	5. Block groups whose time has come are not estimated at once but wait for
+ *	   it on a list of their own, evicted from last.
  *	6. Pages that a search found unusable leave their block group for the list
  *	   "passed" (search.h), where hits on them change nothing.
  *	7. Of a block group the page that joined last goes first and its host last,
- *	   so that records seldom move.  Where scans read forward, the former is the
- *	   page that they read again last.
+ *	   so that records seldom move.  Where scans read forward, the former is
+ *	   the page that they read again last.
  *	8. Buckets are narrower than the papers' 100 ms.  They should not be wider
- *	   than the time in which the scans read what the cache holds of them, which
- *	   is short for small tables and fast scans: 6,000 frames for 8 streams over
- *	   30,000 blocks, at 12,500 or 25,000 blocks a second, missed 43 % more with
- *	   100 ms than with 5 ms.  On a table of 121,000 blocks 1 to 100 ms made no
- *	   difference.
+ *	   than the time in which the scans read what the cache holds of them,
+ *	   which is short for small tables and fast scans: 6,000 frames for 8
+ *	   streams over 30,000 blocks, at 12,500 or 25,000 blocks a second, missed
+ *	   43 % more with 100 ms than with 5 ms.  On a table of 121,000 blocks 1 to
+ *	   100 ms made no difference.
  *	9. A reference that does not promote (VACUUM's, or a repeated one) does not
  *	   count as a reference of the block group, even if it brings its page in.
  *
  * Costs: a hit looks up its block group, so hits need the pool's lock.  Pages
- * are kept or evicted with their block group.  Estimates are current only where
- * they matter, and not for the victims between two looks.
+ * are kept or evicted with their block group.  Estimates are current only
+ * where they matter, and not for the victims between two looks.
  * Benefits: the victims are nearly the furthest of all block groups, not of a
  * sample; a few estimates serve 16 evictions.
  * Memory: 24 bytes a frame; no ghosts.
@@ -85,9 +85,9 @@ pbm_pq_init(const tp_pool *pool)
 }
 
 /*
- * A page of the block group was referenced.  The time estimated must be past by
- * a slice: otherwise every reference of the scan that was awaited would estimate
- * it again.
+ * A page of the block group was referenced.  The time estimated must be past
+ * by a slice: otherwise every reference of the scan that was awaited would
+ * estimate it again.
  */
 static void
 reference(const tp_pool *pool, uint32_t group, uint32_t block, uint64_t now)
@@ -143,7 +143,8 @@ next_of_stage(const tp_pool *pool, tp_cursor *cursor, uint32_t frame)
 
 /*
  * For coldest: the next page that is in a block group, list by list.  If the
- * next page has moved since, even to another stage, the walk goes on from there.
+ * next page has moved since, even to another stage, the walk goes on from
+ * there.
  */
 static uint32_t
 next_in_groups(const tp_pool *pool, tp_cursor *cursor)
@@ -188,7 +189,7 @@ pbm_pq_coldest(const tp_pool *pool, tp_cursor *cursor)
 	return frame;
 }
 
-/* A page joins its block group, which is made if need be.  Returns the group. */
+/* A page joins its block group, made if need be.  Returns the group. */
 static uint32_t
 enter(const tp_pool *pool, uint32_t frame, uint64_t now)
 {

@@ -16,8 +16,8 @@
  * Where the decisions differ from the paper's:
  *	1. A page of a cold extent is also refused when it is exactly as cold as
  *	   the coldest in the pool, 0 included: exchanging equals costs a write.
- *	2. Among pages of one temperature, those of an extent for instance, the lower
- *	   frame number goes, which keeps the order strict.
+ *	2. Among pages of one temperature, those of an extent for instance, the
+ *	   lower frame number goes, which keeps the order strict.
  *	3. If the top is still stale after `heap_refresh` looks, it goes.  A page
  *	   whose extent the table has forgotten (extents.h) is cold, but stands as
  *	   warm as last seen.
@@ -127,7 +127,7 @@ look_again(const tp_pool *pool, tp_usable usable, void *arg)
 	}
 }
 
-/* The coldest usable page, or TP_NONE; updates at most `refresh` temperatures. */
+/* The coldest usable page, or TP_NONE.  Updates `refresh` temperatures. */
 static uint32_t
 coldest_usable(const tp_pool *pool, tp_usable usable, void *arg)
 {

@@ -13,26 +13,27 @@
  *	  and an addition is a reference that raised a counter.
  *	- Of equal estimates the page in the main space stays.
  *
- * Why the structure differs from both, and the decisions do not: there the page
- * that leaves the window enters the main space, and the loser of the comparison
- * is evicted.  Here victim compares the two where they are, and a winner from
- * the window moves to the main space with the admission that follows, when the
- * window overflows.  Nothing else moves in between.
+ * Why the structure differs from both, and the decisions do not: there the
+ * page that leaves the window enters the main space, and the loser of the
+ * comparison is evicted.  Here victim compares the two where they are, and a
+ * winner from the window moves to the main space with the admission that
+ * follows, when the window overflows.  Nothing else moves in between.
  *
  * Where the decisions differ:
- *	1. The sketch is that of sketch.h, with 28 counters per frame.  Caffeine has
- *	   16 to 32, depending on how far c is from a power of two.  There is no
- *	   doorkeeper.
+ *	1. The sketch is that of sketch.h, with 28 counters per frame.  Caffeine
+ *	   has 16 to 32, depending on how far c is from a power of two.  There is
+ *	   no doorkeeper.
  *	2. Additions are halved with the counters, as in the paper.  Caffeine first
  *	   subtracts what rounding lost.
  *	3. The reference that misses is counted on admission, after its victim was
  *	   chosen, because a proposal must not change what later ones depend on.
- *	4. Unusable pages are passed over, in the window and on probation (search.h).
- *	   If none is left there, the protected pages are searched, then a window
- *	   that is not full.
+ *	4. Unusable pages are passed over, in the window and on probation
+ *	   (search.h).  If none is left there, the protected pages are searched,
+ *	   then a window that is not full.
  *	5. Claimed frames count as the window's, since the pages being loaded into
- *	   them will enter it.  Otherwise a few concurrent misses would keep a small
- *	   window below its bound, and pages would enter the main space uncompared.
+ *	   them will enter it.  Otherwise a few concurrent misses would keep a
+ *	   small window below its bound, and pages would enter the main space
+ *	   uncompared.
  *	6. A reference that does not promote (VACUUM's, or a repeated one) is not
  *	   counted, not even if it brings its page in.
  *
@@ -80,7 +81,7 @@ frequency_of(const tp_pool *pool, uint32_t frame)
 							  tp_page_key(tp_page_of(pool, frame)));
 }
 
-/* TinyLFU's admission: does the page from the window take the rival's place? */
+/* TinyLFU's admission: does the candidate take the rival's place? */
 static bool
 wins(const tp_pool *pool, uint32_t candidate, uint32_t rival)
 {

@@ -2,9 +2,9 @@
  * watt.c
  *	  Write-aware timestamp tracking.
  *
- * Source: D. Voehringer, V. Leis: Write-aware timestamp tracking: Effective and
- * efficient page replacement for modern hardware. PVLDB 16(11), 2023, equations
- * 1 to 3.
+ * Source: D. Voehringer, V. Leis: Write-aware timestamp tracking: Effective
+ * and efficient page replacement for modern hardware. PVLDB 16(11), 2023,
+ * equations 1 to 3.
  *
  * The defaults, and ages plus one, are those of the simulator that the authors
  * published with the paper: 8 accesses and 4 writes logged, 4 epochs while the
@@ -18,16 +18,16 @@
  *
  * Where the decisions differ:
  *	1. Each sample gives one victim, as in the simulator.  The paper's evictor
- *	   threads take all pages below a threshold to refill a list of free frames,
- *	   which is the caller's task here.
+ *	   threads take all pages below a threshold to refill a list of free
+ *	   frames, which is the caller's task here.
  *	2. Stamps have 16 bits, so a page logged last more than 65,535 epochs ago
  *	   counts as young, once.  By then the pool has been replaced 16,000 times
  *	   (with epoch = 4), and the page with it unless it was always unusable.
  *	3. A ghost has room for 4 accesses and 1 write; the simulator, if told to
  *	   remember evicted pages, keeps the whole logs.
- *	4. A reference that does not promote logs no access unless it brings its page
- *	   in, and then it recalls no ghost.  A repeated one logs its write all the
- *	   same, since the page is as dirty; VACUUM's does not.
+ *	4. A reference that does not promote logs no access unless it brings its
+ *	   page in, and then it recalls no ghost.  A repeated one logs its write
+ *	   all the same, since the page is as dirty; VACUUM's does not.
  *	5. A pool no larger than the sample is looked at whole (sample.h).
  *
  * Costs: up to 12 divisions for each frame of a sample.
@@ -166,8 +166,8 @@ ghost_limit(const tp_pool *pool)
 }
 
 /*
- * A ghost's value is the first word of the accesses.  small[0] is their number,
- * plus 16 if there is a write; small[1] and [2] are the write's stamp.
+ * A ghost's value is the first word of the accesses.  small[0] is their
+ * number, plus 16 if there is a write; small[1] and [2] are the write's stamp.
  */
 static void
 leave_ghost(const tp_pool *pool, uint32_t frame)

@@ -36,7 +36,7 @@ smoothed_block_time(const tp_scan *scan, float block_time, uint32_t blocks,
 	return block_time + WEIGHT * ((seen < slowest ? seen : slowest) - block_time);
 }
 
-/* The scan has read this many blocks: measure its speed, and be patient again. */
+/* The scan has read `done` blocks: measure its speed, and be patient again. */
 static void
 measure(const tp_scans *scans, uint32_t number, uint32_t done, uint64_t now)
 {
@@ -62,7 +62,7 @@ measure(const tp_scans *scans, uint32_t number, uint32_t done, uint64_t now)
 	tp_store32(&scan->measured_done, done);
 }
 
-/* The block's place in the order of the scan; the scan's length or more: none. */
+/* The block's place in the scan's order; the scan's length or more: none. */
 static uint32_t
 position_of(const tp_scans *scans, uint32_t number, uint32_t block)
 {

@@ -2,8 +2,8 @@
  * bitmap.h
  *	  Where a block stands in the order of a bitmap scan.
  *
- * A registry's bitmaps are loaded and stored word by word with relaxed atomics,
- * since estimates may still read one that has a new owner.
+ * A registry's bitmaps are loaded and stored word by word with relaxed
+ * atomics, since estimates may still read one that has a new owner.
  */
 #ifndef TIDEPOOL_BITMAP_H
 #define TIDEPOOL_BITMAP_H
@@ -32,9 +32,9 @@ bitmap_blocks(uint32_t groups, uint32_t shift)
 }
 
 /*
- * The block's place in the order of the scan, from 0; UINT32_MAX if its group is
- * not set.  backward: as in tp_scan_lanes.  Whatever the fields hold, no word
- * beyond the bitmap is read.
+ * The block's place in the order of the scan, from 0; UINT32_MAX if its group
+ * is not set.  backward: as in tp_scan_lanes.  Whatever the fields hold, no
+ * word beyond the bitmap is read.
  */
 static inline uint32_t
 bitmap_position(const tp_bitmap *bitmap, uint32_t block, uint32_t backward)
@@ -61,7 +61,7 @@ bitmap_position(const tp_bitmap *bitmap, uint32_t block, uint32_t backward)
 	return (before << shift) + offset;
 }
 
-/* Copy a bitmap to its place in the registry; fill in rank and groups there. */
+/* Copy a bitmap to its place in the registry; fill in rank and groups. */
 void		bitmap_enter(tp_bitmap *place, const tp_bitmap *bitmap);
 
 /* Make the spec that of the smallest range with all of the bitmap's groups. */

@@ -5,7 +5,8 @@
  * A block group is TP_BLOCK_GROUP consecutive blocks of a relation.  While it
  * has pages in the pool it has a record, in the extra bytes of one of their
  * frames, its host; its number is the host's.  So records need no memory of
- * their own.  If the host's page goes first, the record moves to another frame.
+ * their own.  If the host's page goes first, the record moves to another
+ * frame.
  *
  *	  frames of a group		in a circle through node.prev and next.  The host
  *							is marked (node.mark); the page that joined last

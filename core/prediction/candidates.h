@@ -3,10 +3,10 @@
  *	  Candidates for eviction, furthest first, and what a process keeps of them
  *	  from one choice to the next.
  *
- * A choice ranks candidates by how long their pages will not be referenced, and
- * keeps the furthest few.  The first `due` of them are its victims, one now and
- * the others at the next evictions; the rest are remembered: the next choice
- * considers them again.
+ * A choice ranks candidates by how long their pages will not be referenced,
+ * and keeps the furthest few.  The first `due` of them are its victims, one
+ * now and the others at the next evictions; the rest are remembered: the next
+ * choice considers them again.
  */
 #ifndef TIDEPOOL_CANDIDATES_H
 #define TIDEPOOL_CANDIDATES_H

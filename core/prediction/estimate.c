@@ -36,11 +36,11 @@ typedef float float_vector __attribute__((vector_size(4 * WIDTH)));
  * For each of four lanes, how long until its range scan reads the block; not a
  * number if it will not.
  *
- * The thread sanitizer must not look at this function.  A vector load is no C11
- * atomic, yet here it does what eight relaxed ones would: each lane is an
+ * The thread sanitizer must not look at this function.  A vector load is no
+ * C11 atomic, yet here it does what eight relaxed ones would: each lane is an
  * aligned word, which no machine with such vectors tears, and the fields of a
- * lane need not be of the same moment.  What is made of them is a number, never
- * an index.
+ * lane need not be of the same moment.  What is made of them is a number,
+ * never an index.
  */
 __attribute__((no_sanitize("thread"))) static inline float_vector
 waits(const tp_scan_lanes *lanes, uint32_t lane, uint32_t block, uint32_t tick)

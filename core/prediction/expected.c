@@ -5,9 +5,9 @@
  *
  * Running scans say nothing of a page that none of them will read.  Yet a scan
  * that has not begun may read it before one of them reads another page that it
- * wants in an hour.  The history (history.c) tells how often scans of a relation
- * begin, what share of them enters the page's region g, and how long scans take
- * to get there.  A page is expected in
+ * wants in an hour.  The history (history.c) tells how often scans of a
+ * relation begin, what share of them enters the page's region g, and how long
+ * scans take to get there.  A page is expected in
  *
  *	  lead_time + interval * total / visits(g)
  *
@@ -17,8 +17,8 @@
  *	  lead_time + 1 / (1 / (w - lead_time) + visits(g) / (total * interval)),
  *
  * the sooner of the two, taken as independent arrivals at constant rates.  A
- * running scan that is there within lead_time counts alone: a new one can hardly
- * overtake it.
+ * running scan that is there within lead_time counts alone: a new one can
+ * hardly overtake it.
  *
  * lead_time is one number for all relations, because it stands in every
  * expectation.  With one for each, pages of a relation with slow scans were

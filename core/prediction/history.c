@@ -2,13 +2,13 @@
  * history.c
  *	  How the relations have been scanned so far.
  *
- * For each relation: how often scans begin, and which share of them enters each
- * of its regions.  For all relations together: how long scans take until they
- * enter a region.
+ * For each relation: how often scans begin, and which share of them enters
+ * each of its regions.  For all relations together: how long scans take until
+ * they enter a region.
  *
- * history_begin runs under the registry's lock, the others without a lock.  All
- * fields are relaxed atomics: of two concurrent visits to a region one may be
- * lost, and a place that changes hands meanwhile gives wrong numbers.
+ * history_begin runs under the registry's lock, the others without a lock.
+ * All fields are relaxed atomics: of two concurrent visits to a region one may
+ * be lost, and a place that changes hands meanwhile gives wrong numbers.
  */
 #include "tidepool/relaxed.h"
 
@@ -19,8 +19,8 @@
 #define WEIGHT_LEAD_TIME 0.01f	/* of the newest scan's, likewise */
 
 /*
- * A number after so many further scans of the relation, if it counts half after
- * TP_HISTORY_SCANS: exact at whole half-lives, linear between.
+ * A number after so many further scans of the relation, if it counts half
+ * after TP_HISTORY_SCANS: exact at whole half-lives, linear between.
  */
 static float
 faded(float value, uint32_t scans)
@@ -75,8 +75,8 @@ find_history(const tp_scans *scans, uint64_t relation)
 }
 
 /*
- * A place for the history of a relation that has none: an empty one, or that of
- * the relation whose last scan began longest ago.
+ * A place for the history of a relation that has none: an empty one, or that
+ * of the relation whose last scan began longest ago.
  */
 static uint32_t
 vacant_place(const tp_scans *scans, uint64_t relation)

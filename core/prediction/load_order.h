@@ -6,17 +6,18 @@
  * The pages that are referenced furthest in the future lie next to each other:
  * between two scans that follow each other the wait grows from block to block,
  * so next to a page worth evicting is the next one worth it.  No policy knows
- * which frames hold the neighbouring blocks.  But a scan loads blocks one after
- * the other, so frames are linked in that order.  The order is a hint: a page
- * that was resident when its neighbours were loaded is elsewhere in it, or
- * nowhere.
+ * which frames hold the neighbouring blocks.  But a scan loads blocks one
+ * after the other, so frames are linked in that order.  The order is a hint: a
+ * page that was resident when its neighbours were loaded is elsewhere in it,
+ * or nowhere.
  *
  * The links are those of the frames' nodes, which rings do not use.  A frame
  * not loaded through a registered scan has no neighbours.
  *
- * LOCKING.  None.  In a shared pool several processes link and unlink frames at
- * once, with relaxed atomics, and links may come to disagree.  Then a frame is
- * looked at that is nobody's neighbour.  No link leads out of the pool's nodes.
+ * LOCKING.  None.  In a shared pool several processes link and unlink frames
+ * at once, with relaxed atomics, and links may come to disagree.  Then a frame
+ * is looked at that is nobody's neighbour.  No link leads out of the pool's
+ * nodes.
  */
 #ifndef TIDEPOOL_LOAD_ORDER_H
 #define TIDEPOOL_LOAD_ORDER_H
@@ -25,7 +26,7 @@
 #include "tidepool/frame.h"
 #include "tidepool/relaxed.h"
 
-/* Scans whose last frame is known; two that share a place disturb each other. */
+/* Scans whose last frame is known; two in one place disturb each other. */
 #define LOAD_ORDER_SCANS 16
 
 /* A frame, with the page that it held. */
@@ -125,7 +126,7 @@ load_order_note(const tp_pool *pool, load_order *order, uint32_t frame)
 	loaded_frame_set(pool, &order->neighbours[1], tp_load32(&node->next));
 }
 
-/* The frames whose pages are the neighbours of the last victim's.  How many. */
+/* The frames with the neighbours of the last victim's page.  Returns how many. */
 static inline uint32_t
 load_order_neighbours(const tp_pool *pool, const load_order *order,
 					  uint32_t *frames)

@@ -2,14 +2,14 @@
  * page_history.h
  *	  What PBM keeps of the references to a page.
  *
- * Registered scans say when they will read a page.  Its history is for the other
- * references, those through trailing index scans included: these *count* (with
- * frequency=on all do).
+ * Registered scans say when they will read a page.  Its history is for the
+ * other references, those through trailing index scans included: these *count*
+ * (with frequency=on all do).
  *
- * LOCKING.  None: all fields are relaxed atomics.  Of two concurrent references
- * one may be lost, or the time of one may stand with the interval of the other:
- * one wrong estimate.  A reference overtaken by the frame's next admission may
- * leave the new page some of the old one's history.
+ * LOCKING.  None: all fields are relaxed atomics.  Of two concurrent
+ * references one may be lost, or the time of one may stand with the interval
+ * of the other: one wrong estimate.  A reference overtaken by the frame's next
+ * admission may leave the new page some of the old one's history.
  */
 #ifndef TIDEPOOL_PAGE_HISTORY_H
 #define TIDEPOOL_PAGE_HISTORY_H
@@ -114,8 +114,8 @@ page_history_frequency(const page_history *page, uint64_t now)
 
 /*
  * Microseconds until the scan that trails the page's last index scan reads it.
- * 0 if that is overdue by less than the delay, TP_NEVER if by more: then it has
- * not come.
+ * 0 if that is overdue by less than the delay, TP_NEVER if by more: then it
+ * has not come.
  */
 static inline double
 page_history_trailing(const page_history *page, const tp_trails *trails,

@@ -31,7 +31,7 @@ is_later(uint32_t tick, uint32_t than)
 	return (int32_t) (tick - than) > 0;
 }
 
-/* The tick after which a scan heard of now, with this speed, counts as gone. */
+/* The tick after which a scan heard of now, at this speed, counts as gone. */
 static inline uint32_t
 patience_until(uint64_t now, float block_time)
 {

@@ -2,9 +2,9 @@
  * registry.c
  *	  Scans begin and end.  See scan.h.
  *
- * All of this runs under the registry's lock.  Fields that advance.c writes, or
- * that it, estimate.c and meet.c read, are stored with relaxed atomics; what
- * the lock alone guards is read and written plainly.
+ * All of this runs under the registry's lock.  Fields that advance.c writes,
+ * or that it, estimate.c and meet.c read, are stored with relaxed atomics;
+ * what the lock alone guards is read and written plainly.
  */
 #include "tidepool/relaxed.h"
 
@@ -14,7 +14,7 @@
 #include "prediction/registry.h"
 #include "prediction/relations.h"
 
-/* Take the scan from its lane; free its bitmap, and the lanes if they are empty. */
+/* Take the scan from its lane; free its bitmap, and the lanes if empty. */
 static void
 remove_scan(const tp_scans *scans, uint32_t number)
 {
@@ -115,7 +115,7 @@ range_is_sound(const tp_scan_spec *spec)
 	return spec->count - 1 < UINT32_MAX - spec->first;
 }
 
-/* A block number that the relation does not exceed, as far as the spec shows. */
+/* A block number that the relation does not reach, as far as the spec shows. */
 static uint64_t
 end_of(const tp_scan_spec *spec)
 {
@@ -128,8 +128,8 @@ end_of(const tp_scan_spec *spec)
 
 /*
  * In relations of more than 2^31 blocks (16 TiB of 8 KiB pages) estimates take
- * a distance for a wrap (estimate.c).  Such a scan is registered up to where it
- * wraps.
+ * a distance for a wrap (estimate.c).  Such a scan is registered up to where
+ * it wraps.
  */
 static void
 avoid_far_wrap(tp_scan_spec *spec)

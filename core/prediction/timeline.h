@@ -8,7 +8,8 @@
  * Time from now on is divided into buckets, the first ones a slice wide, and
  * each group of per_group buckets twice as wide as the one before.  A block
  * group is in the bucket of its next access, in the last if that lies beyond.
- * Two more lists have the block groups that no scan requests and those overdue.
+ * Two more lists have the block groups that no scan requests and those
+ * overdue.
  *
  *	  position -> | 0 | 1 | 2 |   3   |   4   |   5   |       6       |  ...
  *	              '---group 0---------group 1-----------group 2-----------
@@ -162,7 +163,7 @@ timeline_place(const tp_pool *pool, uint32_t group)
 	timeline_enter(pool, group);
 }
 
-/* The first stage from this one on with block groups; if none, timeline_stages. */
+/* The first stage from this one on with block groups; none: timeline_stages. */
 static inline uint32_t
 timeline_occupied(const tp_pool *pool, uint32_t stage)
 {
@@ -192,8 +193,8 @@ timeline_step(const tp_pool *pool)
 
 /*
  * Many slices pass: the outcome of that many steps, at the price of a few.  A
- * bucket that ends by then becomes overdue and its place vacant; each other one
- * goes where its last slice belongs.
+ * bucket that ends by then becomes overdue and its place vacant; each other
+ * one goes where its last slice belongs.
  */
 static inline void
 timeline_jump(const tp_pool *pool, uint64_t target)

@@ -150,7 +150,7 @@ streams_reach_ahead(void **unused)
 	assert_false(access_page(&streams, 2, 101));
 }
 
-/* Of streams at 100 and 110, 115 continues the second: the first is still there. */
+/* Of streams at 110 and 100, 115 continues the first; the other stays. */
 static void
 an_access_continues_the_nearest_stream(void **unused)
 {

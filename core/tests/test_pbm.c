@@ -363,8 +363,8 @@ if_all_candidates_are_pinned_usable_frames_are_drawn(void **unused)
 }
 
 /*
- * The frame of 3 is drawn twice.  A scan has loaded 2 just before 3, and 4 just
- * after: both are candidates then, and 2 is the least recently used.
+ * The frame of 3 is drawn twice.  A scan has loaded 2 just before 3, and 4
+ * just after: both are candidates then, and 2 is the least recently used.
  */
 static void
 pages_loaded_next_to_the_last_victim_are_candidates(void **unused)

@@ -4,8 +4,8 @@
  *	  that a scan reads, in that order.
  *
  * Relations are small, so that after each advance every block is asked for.  A
- * scan's block time is a power of two, and it advances exactly as fast, so that
- * estimates are exact.
+ * scan's block time is a power of two, and it advances exactly as fast, so
+ * that estimates are exact.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,9 +5,9 @@
  *
  * The registries are small: places, bitmaps and histories change hands all the
  * time, also while their former owners still advance.  Estimates may be wrong
- * then, but must be waits; what is left at the end must be in order.  The thread
- * sanitizer (make test-c) finds accesses that are neither relaxed atomics nor
- * guarded by the mutex.
+ * then, but must be waits; what is left at the end must be in order.  The
+ * thread sanitizer (make test-c) finds accesses that are neither relaxed
+ * atomics nor guarded by the mutex.
  */
 #define _POSIX_C_SOURCE 200112L /* barriers */
 

@@ -3,9 +3,9 @@
  *	  Threads that choose, evict, admit, forget and hit concurrently, without a
  *	  lock, under the policies that allow it.
  *
- * Each thread has a view with a chooser of its own.  In place of a server's pin
- * a frame has a flag: whoever sets it owns the frame, and takes its page away
- * only then.
+ * Each thread has a view with a chooser of its own.  In place of a server's
+ * pin a frame has a flag: whoever sets it owns the frame, and takes its page
+ * away only then.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -119,7 +119,7 @@ unusable_rivals_are_passed_over(void **unused)
 				 "max_window=1 | max_protected=3 | additions=7");
 }
 
-/* The hand would stand at 7, the third of the pinned ones, after the second miss. */
+/* After the second miss the hand would stand at 7, the last of the pinned. */
 static void
 window_is_searched_without_the_hand(void **unused)
 {

@@ -6,7 +6,7 @@
 
 #include "tidepool/tier/extents.h"
 
-/* For policies without such a parameter, in reads for each frame of the pool. */
+/* For policies without such a parameter: reads for each frame of the pool. */
 #define DEFAULT_AGING 10
 #define DEFAULT_BURST 1
 

@@ -2,8 +2,8 @@
  * epoch_log.h
  *	  The epochs in which something happened to a page: WATT's log.
  *
- * Source: D. Voehringer, V. Leis: Write-aware timestamp tracking: Effective and
- * efficient page replacement for modern hardware. PVLDB 16(11), 2023.
+ * Source: D. Voehringer, V. Leis: Write-aware timestamp tracking: Effective
+ * and efficient page replacement for modern hardware. PVLDB 16(11), 2023.
  *
  * A log has up to 8 stamps, newest first.  A stamp is the low 16 bits of an
  * epoch, so its age is known modulo 2^16.

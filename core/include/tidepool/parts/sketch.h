@@ -10,23 +10,24 @@
  *
  * A sketch has four rows.  Here a row is spread over the pool: the extra bytes
  * of members[i] begin with cell i, 28 counters of 4 bits, and four cells in
- * sequence are a group, one cell for each row.  Linear hashing (hash.h) chooses
- * the group of a key, four bytes of the key its counter in each cell.
+ * sequence are a group, one cell for each row.  Linear hashing (hash.h)
+ * chooses the group of a key, four bytes of the key its counter in each cell.
  *
  * Why the structure differs from the papers', and the estimates do not:
  *	- A key is counted in the four cells of one group.  These are four counters
  *	  chosen by independent bytes, as in four rows.
- *	- Halving is lazy.  The sketch counts its halvings, a cell those it has gone
- *	  through, and a cell catches up when it is next added to.  An estimate
- *	  therefore is what halving everything at once would have left.
+ *	- Halving is lazy.  The sketch counts its halvings, a cell those it has
+ *	  gone through, and a cell catches up when it is next added to.  An
+ *	  estimate therefore is what halving everything at once would have left.
  *	- The pool may grow and shrink.  A new group starts as a copy of the group
  *	  it is split from, where its keys have been counted so far.  A group that
  *	  goes is merged into that one, the larger of each two counters surviving,
- *	  since a key was counted in one of them only.  Estimates stay upper bounds.
+ *	  since a key was counted in one of them only.  Estimates stay upper
+ *	  bounds.
  *
  * Where the estimates differ:
- *	1. An addition is a reference that raised a counter, so references to a page
- *	   at 15 do not bring the next halving closer, as in Caffeine.
+ *	1. An addition is a reference that raised a counter, so references to a
+ *	   page at 15 do not bring the next halving closer, as in Caffeine.
  *	2. A cell left alone for 65,536 halvings is taken for a fresh one, since
  *	   halvings are counted in 16 bits.
  *	3. A pool of fewer than four frames has no sketch: all estimates are 0.
@@ -67,8 +68,8 @@ void		tp_sketch_add(const tp_pool *pool, tp_sketch *sketch,
 						  uint64_t key);
 
 /*
- * How often the page was referenced lately, at most TP_SKETCH_MAX.  Other pages
- * share its counters, so this may be too high, never too low.
+ * How often the page was referenced lately, at most TP_SKETCH_MAX.  Other
+ * pages share its counters, so this may be too high, never too low.
  */
 uint32_t	tp_sketch_estimate(const tp_pool *pool, const tp_sketch *sketch,
 							   uint64_t key);

@@ -20,16 +20,18 @@
  *
  * Why the structure differs from the papers', and the estimates do not: there
  * each block group has a list of the scans that will read it.  Here each
- * relation has one, and an estimate takes the least wait over the scans of that
- * list that have the page ahead of them: the least over the same scans.  So a
- * scan begins in O(1) whatever it will read, and all memory is fixed beforehand.
+ * relation has one, and an estimate takes the least wait over the scans of
+ * that list that have the page ahead of them: the least over the same scans.
+ * So a scan begins in O(1) whatever it will read, and all memory is fixed
+ * beforehand.
  *
  * Where the estimates differ:
- *	1. Positions are blocks, not block groups, so a page is behind its scan once
- *	   it has been read.  A bitmap scan's are blocks within the groups set.
+ *	1. Positions are blocks, not block groups, so a page is behind its scan
+ *	   once it has been read.  A bitmap scan's are blocks within the groups
+ *	   set.
  *	2. A scan that has not advanced for long counts as gone until it does
- *	   (TP_SCAN_PATIENCE), so one that stalls or vanishes protects no pages.  Its
- *	   place is taken when places are short.
+ *	   (TP_SCAN_PATIENCE), so one that stalls or vanishes protects no pages.
+ *	   Its place is taken when places are short.
  *	3. tp_scan_expected_access expects scans that have not begun.
  *
  * MEMORY.  One block of fixed size, of indexes and numbers, never pointers:
@@ -39,15 +41,15 @@
  *	         | history[scans / 4, a power of two, at least 4]
  *
  * Scans of a relation are in tp_scan_lanes, eight to each, whose arrays are
- * loaded as vectors; a relation links as many of these as it needs.  A relation
- * is in one of TP_SCAN_PROBES places from its hash on.  tp_scans is one
- * process's view of the block, as tp_pool is of a pool.
+ * loaded as vectors; a relation links as many of these as it needs.  A
+ * relation is in one of TP_SCAN_PROBES places from its hash on.  tp_scans is
+ * one process's view of the block, as tp_pool is of a pool.
  *
  * LOCKING.  The core takes no locks.
  *	  tp_scan_begin, tp_scan_end, tp_scan_end_owner: the caller holds the
  *	    registry's lock exclusively.
- *	  tp_scan_advance: by the scan's owner alone, without a lock.  It writes the
- *	    scan's lane and record, header->block_time and lead_time, and the
+ *	  tp_scan_advance: by the scan's owner alone, without a lock.  It writes
+ *	    the scan's lane and record, header->block_time and lead_time, and the
  *	    relation's history.  If the scan is taken for gone and its place reused
  *	    while this runs, the new scan's position and block_time may be
  *	    overwritten: its estimates are wrong until it has come so far, or ends.
@@ -59,8 +61,8 @@
  *
  * COSTS (bench/prediction_cost.py): an estimate reads one or two cache lines,
  * one tp_scan_lanes for eight scans of the relation, and with history two more
- * lines.  Eight scans of a relation, or one, take 672 bytes; a bitmap takes 648,
- * the history of a relation 1,056.
+ * lines.  Eight scans of a relation, or one, take 672 bytes; a bitmap takes
+ * 648, the history of a relation 1,056.
  */
 #ifndef TIDEPOOL_SCAN_H
 #define TIDEPOOL_SCAN_H
@@ -116,8 +118,8 @@ typedef struct tp_scan_spec
 } tp_scan_spec;
 
 /*
- * Scans of one relation: what an estimate reads.  length is 0 in a lane without
- * a scan, and in that of a bitmap scan.
+ * Scans of one relation: what an estimate reads.  length is 0 in a lane
+ * without a scan, and in that of a bitmap scan.
  */
 typedef struct tp_scan_lanes
 {
@@ -160,8 +162,8 @@ typedef struct tp_scan_relation
 
 /*
  * How a relation has been scanned so far, to expect scans that have not begun
- * (expected.c).  What fades counts half after TP_HISTORY_SCANS further scans of
- * the relation.
+ * (expected.c).  What fades counts half after TP_HISTORY_SCANS further scans
+ * of the relation.
  */
 typedef struct tp_scan_history
 {
@@ -257,8 +259,8 @@ void		tp_scan_end(const tp_scans *scans, uint64_t handle);
 uint32_t	tp_scan_end_owner(const tp_scans *scans, uint32_t owner);
 
 /*
- * Microseconds until one of the running scans reads this page; TP_NEVER if none
- * will.
+ * Microseconds until one of the running scans reads this page; TP_NEVER if
+ * none will.
  */
 double		tp_scan_next_access(const tp_scans *scans, tp_page page,
 								uint64_t now);
@@ -272,20 +274,20 @@ double		tp_scan_next_access_from(const tp_scans *scans, tp_page page,
 
 /*
  * The same with scans that have not begun, as the history of the relation lets
- * expect them (expected.c): never more than tp_scan_next_access, and equal to it
- * if that is within lead_time or the relation has no history.  from: as above;
- * 0 for the exact value.
+ * expect them (expected.c): never more than tp_scan_next_access, and equal to
+ * it if that is within lead_time or the relation has no history.  from: as
+ * above; 0 for the exact value.
  */
 double		tp_scan_expected_access(const tp_scans *scans, tp_page page,
 									double from, uint64_t now);
 
 /*
- * Where a scan that is to read first .. first + count - 1, from any block on and
- * wrapping, should begin to share most with a running one: at the position of
- * the scan that has most of these blocks ahead of it, which counts less if its
- * speed is another.  spec->first if there is none.  Registers nothing.  After
- * PostgreSQL's synchronized scans, which meet on whole relations and do not
- * choose.
+ * Where a scan that is to read first .. first + count - 1, from any block on
+ * and wrapping, should begin to share most with a running one: at the position
+ * of the scan that has most of these blocks ahead of it, which counts less if
+ * its speed is another.  spec->first if there is none.  Registers nothing.
+ * After PostgreSQL's synchronized scans, which meet on whole relations and do
+ * not choose.
  */
 uint32_t	tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec,
 						 uint64_t now);

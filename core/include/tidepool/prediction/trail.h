@@ -2,10 +2,11 @@
  * trail.h
  *	  Trailing index scans: a scan that reads what another read before it.
  *
- * What an index scan will read is not known.  But if it goes over the same part
- * of the same index as another, it reads the same pages, a certain time later.
- * Index scans leave marks on tuples; a scan that finds another's mark follows
- * it, and the delay is noted with the one that is followed, the leader:
+ * What an index scan will read is not known.  But if it goes over the same
+ * part of the same index as another, it reads the same pages, a certain time
+ * later.  Index scans leave marks on tuples; a scan that finds another's mark
+ * follows it, and the delay is noted with the one that is followed, the
+ * leader:
  *
  *	    handle = tp_trail_begin(trails, index, owner, now);
  *	    ... for each tuple fetched: tp_trail_tuple(trails, handle, tuple, now);
@@ -13,9 +14,9 @@
  *
  *	    delay = tp_trail_delay(trails, handle);     TP_NEVER: nobody follows
  *
- * A page that a leader read at time t is expected to be read again at t + delay:
- * also if it was read before the follower came, and also after the leader has
- * ended, as long as the follower runs.
+ * A page that a leader read at time t is expected to be read again at t +
+ * delay: also if it was read before the follower came, and also after the
+ * leader has ended, as long as the follower runs.
  *
  * Source: the idea of marks by time, tuple and index is T. Vanderkooy's
  * (Sampling-based predictive database buffer management, thesis, University of
@@ -44,13 +45,13 @@
  *	  tp_trail_tuple: by the scan's owner alone, without a lock.  It writes
  *	    marks, its own record, and follower and delay in its leader's.
  *	  tp_trail_delay: by anyone, without a lock, concurrently with everything.
- *	  Without the lock a mark may be read half old, half new, and so may follower
- *	  and delay of a record.  They are numbers, handles are checked against the
- *	  table's bounds and the scan's generation, so the worst outcome is a wrong
- *	  delay until the next mark.
+ *	  Without the lock a mark may be read half old, half new, and so may the
+ *	  follower and delay of a record.  They are numbers, handles are checked
+ *	  against the table's bounds and the scan's generation, so the worst outcome
+ *	  is a wrong delay until the next mark.
  *
- * COSTS: a hash for 15 tuples of 16; for the 16th also a mark and its scan, two
- * cache lines.
+ * COSTS: a hash for 15 tuples of 16; for the 16th also a mark and its scan,
+ * two cache lines.
  */
 #ifndef TIDEPOOL_TRAIL_H
 #define TIDEPOOL_TRAIL_H
@@ -63,8 +64,8 @@
 										 * which a scan's place may be reused */
 
 /*
- * A handle is generation << 32 | TP_TRAIL_HANDLE | number.  No handle of scan.h
- * has this bit, so access->scan can carry either.
+ * A handle is generation << 32 | TP_TRAIL_HANDLE | number.  No handle of
+ * scan.h has this bit, so access->scan can carry either.
  */
 #define TP_TRAIL_HANDLE		(UINT64_C(1) << 31)
 
@@ -78,7 +79,7 @@ tp_is_trail(uint64_t handle)
 typedef struct tp_trail
 {
 	uint64_t	index;			/* the caller's number of the index */
-	uint64_t	follower;		/* handle of the scan that follows it; 0: none */
+	uint64_t	follower;		/* handle of the scan behind it; 0: none */
 	uint64_t	delay;			/* microseconds that this is behind */
 	uint64_t	heard;			/* when it began, or left its last mark */
 	uint32_t	generation;		/* changes when the place is reused */
@@ -124,8 +125,8 @@ typedef struct tp_trails
 
 /*
  * Bytes of a table for this many scans at a time (1 .. TP_TRAIL_MAX) and at
- * least this many marks (1 .. 2^30): as many as there are marked tuples between
- * a leader and the last scan that follows.
+ * least this many marks (1 .. 2^30): as many as there are marked tuples
+ * between a leader and the last scan that follows.
  */
 size_t		tp_trails_size(uint32_t scans, uint32_t marks);
 
@@ -143,8 +144,9 @@ uint64_t	tp_trail_begin(const tp_trails *trails, uint64_t index,
 						   uint32_t owner, uint64_t now);
 
 /*
- * The scan has come to this tuple (any number that identifies it in the index).
- * A handle of 0, of a scan that has ended, or of scan.h's, does nothing.
+ * The scan has come to this tuple (any number that identifies it in the
+ * index).  A handle of 0, of a scan that has ended, or of scan.h's, does
+ * nothing.
  */
 void		tp_trail_tuple(const tp_trails *trails, uint64_t handle,
 						   uint64_t tuple, uint64_t now);

@@ -6,19 +6,20 @@
  * Source: M. Canim, G. A. Mihaila, B. Bhattacharjee, K. A. Ross, C. A. Lang:
  * SSD bufferpool extensions for database systems. PVLDB 3(2), 2010.
  *
- * Each physical read, from the SSD or from the disk, adds to the temperature of
- * its page's extent what the SSD saves, in microseconds: dR = R_HDD - R_SSD for
- * a random read, dS = S_HDD - R_SSD for a sequential one, nothing if that is
- * negative.  A read is sequential if more than 2 of the last 20 reads are in its
- * region: the pages of its relation less than an extent's length (32) away, the
- * page itself included.  So the fourth read of a run is the first sequential
- * one, and about six concurrent runs can be told apart.  What the caller may
- * know about a read (through a scan, through an index) is not looked at.
+ * Each physical read, from the SSD or from the disk, adds to the temperature
+ * of its page's extent what the SSD saves, in microseconds: dR = R_HDD - R_SSD
+ * for a random read, dS = S_HDD - R_SSD for a sequential one, nothing if that
+ * is negative.  A read is sequential if more than 2 of the last 20 reads are
+ * in its region: the pages of its relation less than an extent's length (32)
+ * away, the page itself included.  So the fourth read of a run is the first
+ * sequential one, and about six concurrent runs can be told apart.  What the
+ * caller may know about a read (through a scan, through an index) is not
+ * looked at.
  *
- * Why aging differs from the paper's, and the order of extents does not: nothing
- * is swept.  Reads are counted in epochs, at whose end all temperatures halve; a
- * temperature says of which epoch it is and is halved when it is read.  The
- * order of two temperatures does not change with time.
+ * Why aging differs from the paper's, and the order of extents does not:
+ * nothing is swept.  Reads are counted in epochs, at whose end all
+ * temperatures halve; a temperature says of which epoch it is and is halved
+ * when it is read.  The order of two temperatures does not change with time.
  *
  * Beyond the paper:
  *	1. A second temperature, halved after far fewer reads, tells what is read
@@ -26,17 +27,18 @@
  *	   has more) has a count of its random reads, halved with the temperature.
  *	   tp_extents_page makes the temperature of a single page of these.
  *	2. Sequential reads may be told by following streams (streams.h).
- *	3. The table is of fixed size: 64 bytes a slot, hashed.  An extent is in one
- *	   of the 8 slots from its home on; if all are in use, the coldest of these
- *	   is forgotten, and counted.  An extent not in the table has temperature 0.
+ *	3. The table is of fixed size: 64 bytes a slot, hashed.  An extent is in
+ *	   one of the 8 slots from its home on; if all are in use, the coldest of
+ *	   these is forgotten, and counted.  An extent not in the table has
+ *	   temperature 0.
  *
- * MEMORY.  One block, header and slots, without pointers, the caller's.  Extents
- * are identified by their key (tp_page_key).
+ * MEMORY.  One block, header and slots, without pointers, the caller's.
+ * Extents are identified by their key (tp_page_key).
  *
  * LOCKING.  The caller holds one lock around all calls.
  *
- * COSTS.  A read: O(window + TP_EXTENT_PROBES).  A temperature: the slots probed,
- * a cache line each.
+ * COSTS.  A read: O(window + TP_EXTENT_PROBES).  A temperature: the slots
+ * probed, a cache line each.
  */
 #ifndef TIDEPOOL_EXTENTS_H
 #define TIDEPOOL_EXTENTS_H
@@ -64,7 +66,7 @@ typedef struct tp_temperature
 
 typedef struct tp_extent
 {
-	uint64_t	key;			/* of relation and block / pages in an extent */
+	uint64_t	key;			/* of relation and number of the extent */
 	double		saved;			/* microseconds; 0: the slot is empty */
 	double		recent;			/* the second temperature, likewise */
 	uint32_t	epoch;			/* as of which saved and counts are */
@@ -105,10 +107,10 @@ typedef struct tp_extents
 	tp_extent	slots[];
 } tp_extents;
 
-/* Bytes of a table of this many slots, a power of two from TP_EXTENT_PROBES on. */
+/* Bytes of a table of this many slots: a power of two >= TP_EXTENT_PROBES. */
 size_t		tp_extents_size(uint32_t slots);
 
-/* Prepare such a table for a pool of this many frames: all extents are cold. */
+/* Prepare such a table for a pool of this size: all extents are cold. */
 void		tp_extents_init(tp_extents *extents, uint32_t slots, uint32_t frames,
 							const tp_extents_settings *settings);
 
@@ -131,8 +133,8 @@ void		tp_extents_settings_of(const tp_policy *policy,
 bool		tp_extents_read(tp_extents *extents, tp_page page);
 
 /*
- * The temperature of the page's extent as of now.  0 if extents is NULL, as in a
- * pool whose caller keeps no temperatures.
+ * The temperature of the page's extent as of now.  0 if extents is NULL, as in
+ * a pool whose caller keeps no temperatures.
  */
 tp_temperature tp_extents_temperature(const tp_extents *extents, tp_page page);
 
@@ -140,12 +142,13 @@ tp_temperature tp_extents_temperature(const tp_extents *extents, tp_page page);
  * The temperature of a single page as of now, on the scale of an extent's:
  *	  temperature * page_factor + burst_weight * (aging / burst) * recent
  * where recent is the extent's second temperature.  page_factor is 1 unless
- * `pages`.  Let c be the page's count, M and V mean and variance of the extent's
- * counts.  If all pages are alike and reads come by chance, V is about 2/3 M
- * after the halvings; by the rest, D = max(0, V - 2/3 M), the pages themselves
- * differ.  page_factor = 1 + (c / M - 1) * D / (D + M): the more the pages
- * differ, the more a page's own count decides, and the less the extent's mean
- * (empirical Bayes: the posterior mean of a Poisson rate with a gamma prior).
+ * `pages`.  Let c be the page's count, M and V mean and variance of the
+ * extent's counts.  If all pages are alike and reads come by chance, V is
+ * about 2/3 M after the halvings; by the rest, D = max(0, V - 2/3 M), the
+ * pages themselves differ.  page_factor = 1 + (c / M - 1) * D / (D + M): the
+ * more the pages differ, the more a page's own count decides, and the less the
+ * extent's mean (empirical Bayes: the posterior mean of a Poisson rate with a
+ * gamma prior).
  */
 double		tp_extents_page(const tp_extents *extents, tp_page page,
 							bool pages, double burst_weight);

@@ -5,8 +5,8 @@
  * The last positions of up to TP_STREAMS streams are remembered.  An access up
  * to TP_STREAM_REACH pages ahead of a stream's position continues the nearest
  * such stream and is sequential.  An access to the position itself is a
- * repetition, and random.  Any other is random, too, and begins a new stream in
- * place of the one whose last access was longest ago.
+ * repetition, and random.  Any other is random, too, and begins a new stream
+ * in place of the one whose last access was longest ago.
  *
  * Costs: O(TP_STREAMS) an access.
  * Benefits: the second access of a run is already sequential, and as many runs

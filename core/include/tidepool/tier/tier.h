@@ -41,9 +41,9 @@
  * MEMORY.  The pool's pieces, the temperatures (extents.h), a byte a frame and
  * the counters: all the caller's, all without pointers.
  *
- * LOCKING.  One lock, the tier's, around every call.  It need not be held while
- * pages are read or written, if others cannot use the frame meanwhile; a frame
- * being filled is claimed or free until tp_tier_admit, as in pool.h.
+ * LOCKING.  One lock, the tier's, around every call.  It need not be held
+ * while pages are read or written, if others cannot use the frame meanwhile; a
+ * frame being filled is claimed or free until tp_tier_admit, as in pool.h.
  */
 #ifndef TIDEPOOL_TIER_H
 #define TIDEPOOL_TIER_H
@@ -83,8 +83,8 @@ typedef struct tp_tier
 } tp_tier;
 
 /*
- * What a read of a page saves if it is on the SSD: dR and dS of extents.h, 0 if
- * negative.  The SSD reads at random either way, since frames are anywhere.
+ * What a read of a page saves if it is on the SSD: dR and dS of extents.h, 0
+ * if negative.  The SSD reads at random either way, since frames are anywhere.
  */
 void		tp_tier_savings(const tp_device *disk, const tp_device *ssd,
 							tp_extents_settings *settings);
