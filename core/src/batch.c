@@ -70,7 +70,9 @@ commit_admission(const tp_pool *pool, uint32_t frame, tp_page page,
 		return false;
 	if (tp_is_resident(pool, frame))
 	{
-		if (tp_page_equal(tp_page_of(pool, frame), page))
+		/* with a ghost, it has left unnoticed, and come back from elsewhere */
+		if (tp_page_equal(tp_page_of(pool, frame), page) &&
+			tp_ghost_of_node(pool, frame) == TP_NONE)
 			return false;
 		tp_forget(pool, frame);
 		(*forgotten)++;

@@ -228,7 +228,8 @@ check_list(const tp_pool *pool, unsigned list, tp_report report, void *arg)
 }
 
 int
-tp_check(const tp_pool *pool, tp_report report, void *arg)
+tp_check(const tp_pool *pool, tp_holds holds, void *holds_arg,
+		 tp_report report, void *arg)
 {
 	const tp_policy *policy = pool->policy;
 	int			bad = check_members(pool, report, arg);
@@ -241,12 +242,16 @@ tp_check(const tp_pool *pool, tp_report report, void *arg)
 	bad += tp_ghosts_check(pool, report, arg);
 
 	/* no page is both resident and a ghost */
-	if (bad == 0 && pool->header->ghost_count > 0)
-		for (uint32_t i = 0; i < pool->header->frames; i++)
-			if (tp_is_resident(pool, pool->members[i]))
-				bad += tp_expect(tp_ghost_of_node(pool, pool->members[i]) ==
-								 TP_NONE, "ghost of a resident page",
-								 pool->members[i], report, arg);
+	for (uint32_t i = 0; bad == 0 && i < pool->header->frames; i++)
+	{
+		uint32_t	frame = pool->members[i];
+
+		if (tp_is_resident(pool, frame) &&
+			tp_ghost_of_node(pool, frame) != TP_NONE &&
+			(holds == NULL || holds(holds_arg, frame, tp_page_of(pool, frame))))
+			bad += tp_expect(false, "ghost of a resident page", frame, report,
+							 arg);
+	}
 	if (bad == 0 && policy->check != NULL)
 		bad += policy->check(pool, report, arg);
 	return bad;

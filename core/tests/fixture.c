@@ -265,7 +265,7 @@ fixture_run(fixture *f, const char *text)
 		}
 		text = step(f, text);
 
-		assert_int_equal(tp_check(&f->pool, report, NULL), 0);
+		assert_int_equal(tp_check(&f->pool, NULL, NULL, report, NULL), 0);
 		move(f);
 	}
 }

@@ -205,7 +205,7 @@ full_ghost_slots_drop_the_oldest(void **unused)
 	fixture_expect(f, "A1in: 4 3 | Am: | A1out: 2 1 | Kin=1 | Kout=2");
 	fixture_evict(f, tp_list_of(&f->pool, 1)->tail);
 	fixture_evict(f, tp_list_of(&f->pool, 1)->tail);
-	assert_int_equal(tp_check(&f->pool, NULL, NULL), 0);
+	assert_int_equal(tp_check(&f->pool, NULL, NULL, NULL, NULL), 0);
 	fixture_expect(f, "A1in: | Am: | A1out: 4 3 2 | Kin=1 | Kout=2");
 	fixture_run(f, "2");
 	fixture_expect(f, "A1in: | Am: 2 | A1out: 4 3 | Kin=1 | Kout=2");

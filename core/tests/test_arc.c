@@ -86,7 +86,7 @@ p_counts_the_page_itself_if_the_evicted_one_is_back(void **unused)
 	fixture_expect(f, "T1: 4 | T2: 3 | B1: 2 | B2: 1 | p=1");
 	tp_admit(&f->pool, fixture_claimed(f, 3), tp_page_make(0, 2), &access);
 	fixture_expect(f, "T1: 4 | T2: 2 3 | B1: | B2: 1 | p=2");
-	assert_int_equal(tp_check(&f->pool, NULL, NULL), 0);
+	assert_int_equal(tp_check(&f->pool, NULL, NULL, NULL, NULL), 0);
 	fixture_free(f);
 }
 

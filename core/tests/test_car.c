@@ -260,7 +260,7 @@ evictions_without_admission_drop_ghosts(void **unused)
 	fixture_expect(f, "T1: 6 | T2: | B1: 5 4 | B2: 3 2 | p=2");
 	evict(f, 6);
 	fixture_expect(f, "T1: | T2: | B1: 6 5 4 | B2: 3 | p=2");
-	assert_int_equal(tp_check(&f->pool, NULL, NULL), 0);
+	assert_int_equal(tp_check(&f->pool, NULL, NULL, NULL, NULL), 0);
 	fixture_free(f);
 }
 

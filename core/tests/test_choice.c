@@ -190,7 +190,7 @@ asking_changes_nothing(void **unused)
 		for (uint32_t k = 0; k < n; k++)
 			assert_true(frames[k] < 8);
 		assert_memory_equal(&before, f->pool.header, sizeof(before));
-		assert_int_equal(tp_check(&f->pool, NULL, NULL), 0);
+		assert_int_equal(tp_check(&f->pool, NULL, NULL, NULL, NULL), 0);
 		fixture_free(f);
 	}
 }

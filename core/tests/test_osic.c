@@ -162,7 +162,7 @@ partitions_follow_the_size(void **unused)
 			tp_join(&pool, frames++);
 		tp_describe(&pool, state, sizeof(state));
 		assert_string_equal(state, expected[i].state);
-		assert_int_equal(tp_check(&pool, NULL, NULL), 0);
+		assert_int_equal(tp_check(&pool, NULL, NULL, NULL, NULL), 0);
 	}
 	test_free(block);
 }
@@ -267,7 +267,7 @@ coldest_walks_all_partitions_of_a_large_pool(void **unused)
 		for (uint32_t frame = pools[i].first; frame < n; frame++)
 			assert_int_equal(tp_coldest(&pool, &cursor), frame);
 		assert_int_equal(tp_coldest(&pool, &cursor), TP_NONE);
-		assert_int_equal(tp_check(&pool, NULL, NULL), 0);
+		assert_int_equal(tp_check(&pool, NULL, NULL, NULL, NULL), 0);
 		test_free(block);
 	}
 }

@@ -80,7 +80,7 @@ expect_same(const fixture *a, const fixture *b)
 	tp_describe(&a->pool, text[0], sizeof(text[0]));
 	tp_describe(&b->pool, text[1], sizeof(text[1]));
 	assert_string_equal(text[0], text[1]);
-	assert_int_equal(tp_check(&a->pool, NULL, NULL), 0);
+	assert_int_equal(tp_check(&a->pool, NULL, NULL, NULL, NULL), 0);
 }
 
 /* The first block of each of the block groups 0 .. n - 1. */
@@ -111,7 +111,7 @@ propose(void)
 	tp_access	access = {.now = f->now};
 
 	tp_victim(&f->pool, tp_page_make(0, UINT32_MAX), NULL, NULL, &access);
-	assert_int_equal(tp_check(&f->pool, NULL, NULL), 0);
+	assert_int_equal(tp_check(&f->pool, NULL, NULL, NULL, NULL), 0);
 }
 
 /* What follows the frames in the text: lists of group*pages, and fields. */
@@ -232,7 +232,7 @@ a_restored_page_joins_its_block_group(void **unused)
 		frame++;
 	tp_evict(&f->pool, frame, &access);
 	tp_restore(&f->pool, frame, &access);
-	assert_int_equal(tp_check(&f->pool, NULL, NULL), 0);
+	assert_int_equal(tp_check(&f->pool, NULL, NULL, NULL, NULL), 0);
 	fixture_expect(f, "frames: 256!1 2!1 128!1 129 | passed: | not requested: 0*1 2*1 1*2 "
 				   "| overdue: | position=0 | proposals=0");
 }

@@ -140,7 +140,7 @@ concurrently_without_a_lock(void **policy)
 	for (uint32_t i = 0; i < THREADS; i++)
 		pthread_join(workers[i].thread, NULL);
 	assert_true(atomic_load(&shared->evictions) > MISSES);
-	assert_int_equal(tp_check(&shared->pool, report, NULL), 0);
+	assert_int_equal(tp_check(&shared->pool, NULL, NULL, report, NULL), 0);
 	for (uint32_t frame = 0; frame < FRAMES; frame++)
 		resident += tp_is_resident(&shared->pool, frame);
 

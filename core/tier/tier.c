@@ -89,7 +89,7 @@ int
 tp_tier_check(const tp_tier *tier, tp_report report, void *arg)
 {
 	const tp_pool *pool = &tier->pool;
-	int			bad = tp_check(pool, report, arg);
+	int			bad = tp_check(pool, NULL, NULL, report, arg);
 
 	for (uint32_t i = 0; i < pool->header->frames; i++)
 	{

@@ -317,7 +317,7 @@ tps_cache_check(const tps_cache *cache, char *text, size_t size)
 	int			bad;
 	uint32_t	entries = 0;
 
-	bad = tp_check(&cache->pool, write_report, &report);
+	bad = tp_check(&cache->pool, NULL, NULL, write_report, &report);
 	for (size_t i = 0; i <= cache->table.mask; i++)
 	{
 		uint32_t	frame = cache->table.slots[i].frame;

@@ -40,4 +40,10 @@ tp_promotes(const tp_access *access)
 /* May the caller take this frame?  NULL stands for "any". */
 typedef bool (*tp_usable) (void *arg, uint32_t frame);
 
+/*
+ * Does this frame hold this page?  In a server a node may be stale: its page
+ * has gone, and the policy has not been told.  NULL stands for "always".
+ */
+typedef bool (*tp_holds) (void *arg, uint32_t frame, tp_page page);
+
 #endif							/* TIDEPOOL_ACCESS_H */

@@ -122,9 +122,6 @@ tp_batch_restore(tp_batch *batch, uint32_t frame, tp_page page,
 /* Load into the cache what the commit will touch.  Needs no lock. */
 void		tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch);
 
-/* Is this page in this frame?  Not asked of hits.  Under the pool's lock. */
-typedef bool (*tp_holds) (void *arg, uint32_t frame, tp_page page);
-
 /*
  * Hand what is queued to the policy in order, skipping hits on pages that are
  * no longer in their frames and others for which holds says no, and empty the

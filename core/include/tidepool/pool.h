@@ -288,9 +288,11 @@ tp_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 
 /*
  * Assert every invariant, the pool's and the policy's.  Returns the number of
- * violations; calls report (may be NULL) for each.  O(frames + ghosts).
+ * violations; calls report (may be NULL) for each.  A page in a frame that does
+ * not hold it may have a ghost.  O(frames + ghosts).
  */
-int			tp_check(const tp_pool *pool, tp_report report, void *arg);
+int			tp_check(const tp_pool *pool, tp_holds holds, void *holds_arg,
+					 tp_report report, void *arg);
 
 /*
  * Write the pool's lists and fields as text, for tests, teaching and debugging:

@@ -169,6 +169,19 @@ BufferTagPage(const BufferTag *tag)
 						tag->blockNum);
 }
 
+/*
+ * Is the page in this buffer?  Needs no header lock: a process that changes
+ * this now reports it later.
+ */
+static inline bool
+BufferHoldsPage(int buf_id, tp_page page)
+{
+	BufferDesc *buf = GetBufferDescriptor(buf_id);
+
+	return (pg_atomic_read_u32(&buf->state) & BM_TAG_VALID) != 0 &&
+		tp_page_equal(BufferTagPage(&buf->tag), page);
+}
+
 /* registry.c */
 extern const BufferPoolRoutine *FindBufferPoolRoutine(const char *name);
 extern const BufferPoolRoutine *NextBufferPoolRoutine(int *position);

@@ -186,10 +186,23 @@ policy_upcoming(BufferPool *pool, tp_lookahead *ahead)
 	return (int) tp_upcoming(view_of(pool), ahead);
 }
 
+/*
+ * A page that ceased to exist, and was read into another buffer since, may have
+ * a ghost from there while its old buffer still counts as resident.  So may one
+ * that has come back and is not reported yet: *settled says that there is none.
+ */
+static bool
+holds_page(void *settled, uint32 buf_id, tp_page page)
+{
+	return *(bool *) settled && BufferHoldsPage(buf_id, page);
+}
+
 static int
 policy_check(BufferPool *pool, tp_report report, void *arg)
 {
-	return tp_check(view_of(pool), report, arg);
+	bool		settled = BufferPoolPending() == 0;
+
+	return tp_check(view_of(pool), holds_page, &settled, report, arg);
 }
 
 static bool

@@ -34,14 +34,10 @@ static tp_batch queue;
 
 /* ---- committing ---- */
 
-/* Needs no header lock: a process that changes this now reports it later. */
 static bool
 is_in_buffer(void *arg, uint32 buf_id, tp_page page)
 {
-	BufferDesc *buf = GetBufferDescriptor(buf_id);
-
-	return (pg_atomic_read_u32(&buf->state) & BM_TAG_VALID) != 0 &&
-		tp_page_equal(BufferTagPage(&buf->tag), page);
+	return BufferHoldsPage(buf_id, page);
 }
 
 /* Prefetch what the commit will touch.  Called before the lock is taken. */
