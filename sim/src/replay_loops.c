@@ -180,7 +180,7 @@ run_opt(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 	return misses;
 }
 
-/* Each variant of the loop is compiled apart. */
+/* A plain run's references have no circumstances: nothing but pages. */
 bool
 replay_run(tps_replay *replay, const tps_events *events, size_t from, size_t to)
 {

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tidepool._sim import ffi, lib
 from tidepool.simulation.events import Events, references
 from tidepool.simulation.options import Sampling
-from tidepool.traces.columns import column, take
+from tidepool.traces.columns import take
 from tidepool.traces.model import Chunk
 
 
@@ -49,23 +49,29 @@ class Sampler:
 
     def take(self, whole: Chunk) -> SampledChunk:
         """Return what the sample has of the trace's next chunk."""
-        chunk = replace(whole, time=column(whole, "time", self._position))
-        events = Events(chunk, self._position)
+        chunk = whole
+        events = Events(whole, self._position)
         if self._repetitions is not None:
-            flags = np.empty(len(chunk), dtype=np.uint16)
+            flags = np.empty(len(whole), dtype=np.uint16)
             array = ffi.cast("uint16_t *", flags.ctypes.data)
             lib.tps_repetitions_feed(self._repetitions, events.pointer, array)
-            chunk = replace(chunk, flags=flags)
-        chosen = np.empty(len(chunk), dtype=np.uint32)
-        before = np.empty(len(chunk), dtype=np.uint64)
+            chunk = replace(whole, flags=flags)
+        chosen = np.empty(len(whole), dtype=np.uint32)
+        plain = whole.kind is None  # then all events are references
+        before = np.empty(0 if plain else len(whole), dtype=np.uint64)
         n = lib.tps_sample(
             events.pointer,
             self._seed,
             self._threshold,
             self._references,
             ffi.cast("uint32_t *", chosen.ctypes.data),
-            ffi.cast("uint64_t *", before.ctypes.data),
+            ffi.NULL if plain else ffi.cast("uint64_t *", before.ctypes.data),
         )
+        rows = chosen[:n].astype(np.uint64)
+        part = take(chunk, chosen[:n])
+        if part.time is None:
+            part = replace(part, time=rows + np.uint64(self._position))
+        found = SampledChunk(part, rows + np.uint64(self._references) if plain else before[:n])
         self._position += len(whole)
         self._references += references(whole)
-        return SampledChunk(take(chunk, chosen[:n]), before[:n])
+        return found
