@@ -2,9 +2,9 @@
 
 
 class TidepoolError(Exception):
-    """Bad input, told in one line; the command prints it and exits with status 1.
+    """Bad input, described in one line; the command prints it and exits with status 1.
 
-    ``hint`` says what to do about it, where advice helps.
+    ``hint`` is advice, where advice helps.
     """
 
     def __init__(self, message: str, hint: str | None = None) -> None:

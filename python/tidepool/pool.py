@@ -115,7 +115,7 @@ class Pool:
         lib.tps_cache_restore(self._cache, frame, self._access(flags, backend))
 
     def claim(self, frame: int) -> None:
-        """Take a free frame: no victim will be it."""
+        """Take a free frame: it is no longer offered as a victim."""
         lib.tps_cache_claim(self._cache, frame)
 
     def release(self, frame: int) -> None:

@@ -1,6 +1,6 @@
 /*
  * classes.c
- *	  Which reads are sequential by the device.
+ *	  Classifying reads as sequential or random, as the device sees them.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
  * repetitions.c
- *	  References that repeat their backend's previous one.
+ *	  Finding references that repeat their backend's previous one.
  */
 #include <stdlib.h>
 

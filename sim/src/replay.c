@@ -129,7 +129,7 @@ tps_replay_resize(tps_replay *replay, uint32_t frames, uint64_t now)
 		}
 }
 
-/* Of a sample, what was left out counts too. */
+/* Account for the references that the sample left out before event i. */
 static inline bool
 come_to(tps_replay *replay, const tps_events *events, size_t i)
 {

@@ -1,6 +1,6 @@
 /*
  * replay.h
- *	  Inside of a replay.
+ *	  Internals of a replay.
  */
 #ifndef TIDEPOOL_SIM_REPLAY_H
 #define TIDEPOOL_SIM_REPLAY_H
@@ -33,14 +33,14 @@ struct tps_replay
 	bool		only_choosers;	/* that is all that backends are for */
 };
 
-/* Tell the policy of all pages that backends have brought in. */
+/* Commit the admissions that backends have queued. */
 void		replay_commit_admissions(tps_replay *replay);
 
-/* References from to below to (replay_loops.c).  False when memory ran out. */
+/* Replay references from .. to - 1 (replay_loops.c).  False: no memory. */
 bool		replay_run(tps_replay *replay, const tps_events *events,
 					   size_t from, size_t to);
 
-/* An event that is no reference (replay_events.c).  False likewise. */
+/* Replay an event other than a reference (replay_events.c).  False: no memory. */
 bool		replay_event(tps_replay *replay, const tps_events *events,
 						 size_t i);
 

@@ -1,6 +1,6 @@
 /*
  * replay_events.c
- *	  Events of a replay that are no references.
+ *	  Events of a replay other than references.
  */
 #include "replay.h"
 
@@ -15,7 +15,7 @@ forget_frame(tps_replay *replay, uint32_t frame)
 	replay->tally.totals.forgotten++;
 }
 
-/* count pages from first on; 0 for all from first to the end of the fork. */
+/* count pages from first on; 0: all from first to the end of the fork. */
 static void
 forget(tps_replay *replay, uint64_t first, uint32_t count)
 {
@@ -47,9 +47,9 @@ forget(tps_replay *replay, uint64_t first, uint32_t count)
 			}
 }
 
-/* ---- pages are pinned, and not any more ---- */
+/* ---- pages are pinned and unpinned ---- */
 
-/* Pages that are not resident are ignored.  False when memory ran out. */
+/* Ignores pages that are not resident.  False when memory ran out. */
 static bool
 pin_event(tps_replay *replay, const tps_events *events, size_t i)
 {
@@ -68,9 +68,9 @@ pin_event(tps_replay *replay, const tps_events *events, size_t i)
 /* ---- pages become dirty ---- */
 
 /*
- * Pages that are not resident are ignored.  Who tells is in the middle of a
- * change, so that a queue is not committed for this; there may be no room.
- * False when memory ran out.
+ * Ignores pages that are not resident.  The backend is in the middle of a
+ * change, so this commits no queue; a full queue drops the event.  False when
+ * memory ran out.
  */
 static bool
 dirtied_event(tps_replay *replay, const tps_events *events, size_t i)

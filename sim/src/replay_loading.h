@@ -1,16 +1,15 @@
 /*
  * replay_loading.h
- *	  A page that a replay missed: the search for a victim, and the page's
- *	  coming in.
+ *	  What a replay does on a miss: find a victim and load the page.
  *
- * In a header so that the loops (replay_loops.c) inline it.
+ * In a header so that the loops (replay_loops.c) can inline it.
  */
 #ifndef TIDEPOOL_SIM_REPLAY_LOADING_H
 #define TIDEPOOL_SIM_REPLAY_LOADING_H
 
 #include "replay.h"
 
-/* A page is written to what is below the cache. */
+/* Write a page to the level below the cache. */
 static inline void
 write_below(tps_replay *replay, uint64_t page)
 {
@@ -19,7 +18,7 @@ write_below(tps_replay *replay, uint64_t page)
 		io_add(replay->io, EVENT_WRITE, page, 0, 0);
 }
 
-/* A search whose looks are counted. */
+/* A search that counts its looks. */
 typedef struct counted_search
 {
 	const pinned_frames *pinned;
@@ -37,7 +36,7 @@ look_at(void *arg, uint32_t frame)
 }
 
 /*
- * A pinned page goes only if there is nothing else.  *ok is cleared if memory
+ * Choose a victim; a pinned page only if all are pinned.  Clears *ok if memory
  * ran out.
  */
 static inline uint32_t
@@ -62,7 +61,7 @@ victim_for(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 	return frame;
 }
 
-/* The page comes into the cache.  False when memory ran out. */
+/* Load the page into the cache.  False when memory ran out. */
 static inline bool
 load(tps_replay *replay, uint64_t page, const tp_access *access)
 {
@@ -85,7 +84,7 @@ load(tps_replay *replay, uint64_t page, const tp_access *access)
 	frame = victim_for(replay, page, access, &ok);
 	if (frame == TP_NONE && replay->queues_admissions)
 	{
-		/* all pages may be ones that the policy does not know of yet */
+		/* the policy may not have seen any of the pages yet */
 		replay_commit_admissions(replay);
 		frame = victim_for(replay, page, access, &ok);
 	}

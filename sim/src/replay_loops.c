@@ -2,9 +2,9 @@
  * replay_loops.c
  *	  Runs of references, against a policy or OPT.
  *
- * Speed: the trace is known ahead, so what a reference needs is prefetched
- * while the EVENTS_AHEAD references before it are served (look_ahead).
- * Whatever is the same for a whole run of references is decided once per run.
+ * Speed: since the trace is known ahead, each reference's data is prefetched
+ * during the EVENTS_AHEAD references before it (look_ahead).  Whatever is the
+ * same for a whole run of references is decided once per run.
  */
 #include "replay_loading.h"
 
@@ -35,8 +35,8 @@ access_of(tps_replay *replay, const tps_events *events, size_t i)
 }
 
 /*
- * The page in this frame was referenced.  If the policy has not been told yet
- * that it came in, it learns of the hit after that.  False when memory ran out.
+ * A hit on the page in this frame.  If its admission is still queued, so is
+ * the hit.  False when memory ran out.
  */
 static bool
 hit(tps_replay *replay, uint32_t frame, uint64_t page, const tp_access *access)
@@ -67,10 +67,9 @@ chain_of(const tp_pool *pool, uint64_t page)
 }
 
 /*
- * Prefetch what the references after this one will need, in steps, each of
- * which needs what the step before it has prefetched: the slot of the hash
- * table; the frame or, if the slot is empty and the page will likely miss, the
- * chain of the ghost index; the first ghost of the chain.
+ * Prefetch for the next references, in steps that each use what the previous
+ * one prefetched: the slot of the hash table; the frame or, if the slot is
+ * empty (a likely miss), the chain of the ghost index; the chain's first ghost.
  */
 TP_PREFETCHES static inline void
 look_ahead(const tps_cache *cache, const uint64_t *page, bool hits_touch_nodes,
@@ -105,8 +104,8 @@ look_ahead(const tps_cache *cache, const uint64_t *page, bool hits_touch_nodes,
 }
 
 /*
- * References from to below to, against the policy.  Returns the misses.
- * detail: each must be told to the tally; *ok is cleared if that fails.
+ * Replay references from .. to - 1 under the policy; returns the misses.
+ * detail: pass each to tally_detail.  Clears *ok if memory ran out.
  */
 static inline uint64_t
 run_policy(tps_replay *replay, const tps_events *events, size_t from, size_t to,
@@ -180,7 +179,7 @@ run_opt(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 	return misses;
 }
 
-/* A plain run's references have no circumstances: nothing but pages. */
+/* A run is plain if its references are nothing but pages. */
 bool
 replay_run(tps_replay *replay, const tps_events *events, size_t from, size_t to)
 {

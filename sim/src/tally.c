@@ -29,7 +29,7 @@ tally_free(tally *t)
 	pagemap_free(&t->page_hits);
 }
 
-/* The first of events from to below to that comes after so many references. */
+/* The first of events from .. to - 1 with this many references before it. */
 static size_t
 first_after(const uint64_t *before, size_t from, size_t to, uint64_t references)
 {
@@ -60,7 +60,7 @@ tally_run_end(const tally *t, const tps_events *events, size_t from, size_t to)
 		from + (size_t) (end - t->position) : to;
 }
 
-/* Counting begins: what the warm-up left in the sums goes. */
+/* Counting begins: clear the sums of the warm-up. */
 static void
 end_warmup(tally *t)
 {
@@ -178,7 +178,7 @@ relation_of(tally *t, uint64_t relation)
 	return t->last = &t->relations[*index];
 }
 
-/* The group of a page: bits that the sampling threshold does not look at. */
+/* The group of a page, independent of the sampling hash. */
 static size_t
 group_of(uint64_t page)
 {

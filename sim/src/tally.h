@@ -8,8 +8,8 @@
  * warm-up or an interval does (tally_run_end).  Only what must be counted
  * reference by reference goes through tally_detail.
  *
- * Warm-up and intervals are parts of the whole trace, also if only a sample of
- * it is replayed.
+ * Warm-up and intervals count references of the whole trace, even if only a
+ * sample of it is replayed.
  */
 #ifndef TIDEPOOL_SIM_TALLY_H
 #define TIDEPOOL_SIM_TALLY_H
@@ -54,30 +54,29 @@ bool		tally_init(tally *t, const tps_options *options);
 void		tally_free(tally *t);
 
 /*
- * The next event comes after so many references of the whole trace, of which a
- * sample has only some: the warm-up may be over, and intervals.  False when
- * memory ran out.
+ * Advance to this many references of the whole trace: ends the warm-up, and
+ * intervals, that they complete.  False when memory ran out.
  */
 bool		tally_come_to(tally *t, uint64_t position);
 
-/* The end of the run that begins with reference from and ends before to. */
+/* Where the run that begins at reference from ends, at most at to. */
 size_t		tally_run_end(const tally *t, const tps_events *events,
 						  size_t from, size_t to);
 
-/* A run of references, from to below to, is over.  False likewise. */
+/* Count a run, of references from .. to - 1.  False likewise. */
 bool		tally_run(tally *t, const tps_events *events, size_t from,
 					  size_t to, uint64_t misses);
 
 /*
- * The trace is over, after so many references: so are the intervals, of which
- * the last may be shorter.  May be called again.  False likewise.
+ * End the trace after this many references, and with it the last interval,
+ * which may be shorter.  May be called again.  False likewise.
  */
 bool		tally_end(tally *t, uint64_t references);
 
-/* One reference within a run, if t->detailed.  False when memory ran out. */
+/* Count one reference of a run, if t->detailed.  False when memory ran out. */
 bool		tally_detail(tally *t, uint64_t page, bool miss);
 
-/* A search is over, if t->options.per_search.  False when memory ran out. */
+/* Record a search, if t->options.per_search.  False when memory ran out. */
 bool		tally_search(tally *t, uint32_t looks);
 
 /* See tps_replay_groups. */

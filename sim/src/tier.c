@@ -102,7 +102,7 @@ tps_tier_free(tps_tier *tier)
 	free(tier);
 }
 
-/* A page to the SSD that must not be lost: the cache waits for it. */
+/* Write a page to the SSD that must not be lost: the cache waits for it. */
 static void
 ssd_write_now(tps_tier *tier)
 {
@@ -158,7 +158,7 @@ flush_all(tps_tier *tier)
 
 /* ---- pages come to the SSD and go ---- */
 
-/* The frame's copy is given up. */
+/* Drop the frame's copy. */
 static void
 forget_copy(tps_tier *tier, uint32_t frame)
 {
@@ -168,7 +168,7 @@ forget_copy(tps_tier *tier, uint32_t frame)
 	tp_tier_forget(&tier->core, frame);
 }
 
-/* The frame's page is to be written to the SSD: at once, without a buffer. */
+/* Write the frame's page to the SSD: through the queue, if there is one. */
 static void
 write_to_ssd(tps_tier *tier, uint32_t frame)
 {

@@ -1,7 +1,7 @@
 /*
  * tier.h
- *	  Inside of a tier on an SSD: its state, and what its reads and writes
- *	  cost.
+ *	  Internals of a tier on an SSD: its state, and the costs of reads and
+ *	  writes.
  */
 #ifndef TIDEPOOL_SIM_TIER_H
 #define TIDEPOOL_SIM_TIER_H
@@ -37,9 +37,9 @@ struct tps_tier
 	double		clock;			/* microseconds that the cache has waited */
 };
 
-/* ---- what things cost ---- */
+/* ---- costs ---- */
 
-/* The writer has written so many pages to the SSD. */
+/* Count pages written to the SSD. */
 static inline void
 tier_count_written(tps_tier *tier, uint32_t pages)
 {
@@ -48,7 +48,7 @@ tier_count_written(tps_tier *tier, uint32_t pages)
 		tier->totals.ssd_write_time += tier->options.ssd.random_write;
 }
 
-/* The cache has waited for so long; the writer has gone on meanwhile. */
+/* The cache has waited this long, during which the writer went on. */
 static inline void
 tier_spend(tps_tier *tier, double microseconds)
 {
@@ -93,7 +93,7 @@ tier_count_read(tps_tier *tier, bool sequential, bool from_ssd)
 	tier_spend(tier, time);
 }
 
-/* An event of a tier without a cache: under OPT, or without an SSD. */
+/* Feed an event to a tier without a cache: under OPT, or without an SSD. */
 void		tier_offline_event(tps_tier *tier, const tps_events *events,
 							   size_t i, const uint8_t *next_sequential);
 

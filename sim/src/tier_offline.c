@@ -6,7 +6,7 @@
  */
 #include "tier.h"
 
-/* OPT by misses; a page that is not read again is not kept. */
+/* OPT by misses; it does not keep a page that is not read again. */
 static opt_outcome
 opt_read(opt_pool *o, uint64_t page, uint64_t next_use)
 {

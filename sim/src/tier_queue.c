@@ -65,7 +65,7 @@ tier_queue_add(tier_queue *queue, uint32_t frame, double now)
 	queue->frames[queue->n++] = frame;
 	queue->waiting[frame] = 1;
 
-	/* one place is kept for the page that comes */
+	/* the last place is only for the page just added */
 	return queue->n == queue->room + 1;
 }
 

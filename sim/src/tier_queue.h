@@ -1,13 +1,13 @@
 /*
  * tier_queue.h
- *	  The small buffer of pages on their way to an SSD.
+ *	  A small queue of pages waiting to be written to an SSD.
  *
- * A writer takes them in order and needs the same time for each, while the
- * cache goes on.  When the buffer is full, the page of the coldest extent, the
- * one that comes included, is dropped: it is not on the SSD then.  Of equals
- * the latest goes.
+ * A writer takes them in order, each in the same time, while the cache goes on.
+ * When the queue is full, the page of the coldest extent is dropped and not
+ * written to the SSD; the newly added page may be that page.  Of equals the
+ * latest goes.
  *
- * Times are in microseconds, by a clock of the caller's.
+ * Times are in microseconds, by the caller's clock.
  */
 #ifndef TIDEPOOL_SIM_TIER_QUEUE_H
 #define TIDEPOOL_SIM_TIER_QUEUE_H
@@ -20,31 +20,31 @@ typedef struct tier_queue
 	uint32_t	n;
 	uint32_t	room;			/* 0: nothing waits */
 	unsigned char *waiting;		/* [capacity] nonzero: the frame is in frames */
-	double		each;			/* what the writer takes for a page */
-	double		idle_since;		/* when it was done with the last one */
+	double		each;			/* time to write a page */
+	double		idle_since;		/* when the writer finished the last one */
 } tier_queue;
 
 /*
- * For so many pages, in frames below capacity; room 0: for none, in which case
- * nothing may be added.  False when memory ran out.
+ * For up to room pages, in frames below capacity.  With room 0 nothing may be
+ * added.  False when memory ran out.
  */
 bool		tier_queue_init(tier_queue *queue, uint32_t room,
 							uint32_t capacity, double each);
 void		tier_queue_free(tier_queue *queue);
 
-/* The writer has had until now: how many pages it has written. */
+/* Let the writer work until now; returns how many pages it has written. */
 uint32_t	tier_queue_drain(tier_queue *queue, double now);
 
 /*
- * The frame's page is to be written; it may be waiting already.  Returns
- * whether there are too many now: tier_queue_drop must follow.
+ * Add the frame's page, unless it waits already.  Returns whether the queue
+ * overflows: tier_queue_drop must follow.
  */
 bool		tier_queue_add(tier_queue *queue, uint32_t frame, double now);
 
-/* Drop a page.  Returns its frame. */
+/* Drop a page; returns its frame. */
 uint32_t	tier_queue_drop(tier_queue *queue, const tp_tier *tier);
 
-/* The frame's page need not be written any more. */
+/* Take the frame's page out, if it waits. */
 void		tier_queue_cancel(tier_queue *queue, uint32_t frame);
 
 #endif							/* TIDEPOOL_SIM_TIER_QUEUE_H */

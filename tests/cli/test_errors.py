@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,13 @@ import pytest
 from cli.conftest import Call
 from cli.files import FIELDS, write_csv
 from simulation.generated import Event, EventTrace
+from tidepool import parse_policy
+from tidepool.cli.cluster import Backend
+from tidepool.cli.failures import Failures
+from tidepool.cli.grids import Grid, replay_grids
+from tidepool.cli.inputs import Input, inputs
 from tidepool.errors import TraceError
+from tidepool.simulation import Cell, Options
 from tidepool.traces import Chunk, Kind
 
 LRU = ["--policy", "lru"]
@@ -166,6 +173,34 @@ def test_a_bad_trace_does_not_end_the_rest(
 def without_seconds(text: str) -> list[dict[str, str]]:
     found = list(csv.DictReader(io.StringIO(text)))
     return [{key: row[key] for key in row if key != "seconds"} for row in found]
+
+
+def test_a_bad_trace_among_those_that_a_cluster_replays_together(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its failure ends the others' jobs, too: they are replayed again, each alone."""
+
+    class Truncated(EventTrace):
+        def chunks(self) -> Iterator[Chunk]:
+            yield from super().chunks()
+            raise TraceError("late: the file ends in the middle of an event")
+
+    good = [EventTrace([Event(i % n) for i in range(50)], name=f"loop-{n}") for n in (5, 9)]
+    traces = [good[0], Truncated([Event(1)], name="late"), good[1]]
+    failures = Failures()
+
+    def grids(input: Input) -> Iterator[Grid]:
+        yield Grid(input, [Cell(parse_policy("lru"), 9)], Options())
+
+    with ThreadPoolExecutor(2) as executor:
+        each = inputs(traces, False, failures)
+        found = list(replay_grids(each, grids, Backend(executor, 2), failures))
+    assert [(grid.input.name, results[0].misses) for grid, results in found] == [
+        ("loop-5", 5),
+        ("loop-9", 9),
+    ]
+    message = "tidepool: error: late: the file ends in the middle of an event\n"
+    assert capsys.readouterr().err == message
 
 
 def test_nothing_but_bad_traces(call: Call, bad: Path) -> None:

@@ -122,7 +122,7 @@ def test_wrong_use(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("block\n1\n")
     with pytest.raises(TraceError, match=r"/t\.csv: no column for keys$"):
         open_trace(tmp_path / "t.csv", keys="hash")
-    with pytest.raises(TraceError, match=r'^keys cannot be made into pages by "sort"$') as error:
+    with pytest.raises(TraceError, match=r'^unknown way to make pages from keys: "sort"$') as error:
         open_trace(tmp_path / "t.csv", keys="sort")
     assert all(how in str(error.value.hint) for how in KEYS)
     (tmp_path / "t.csv").write_text("page,b\nbob,1\n,2\n")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,12 @@ def fifo(tmp_path: Path, data: bytes, name: str = "pipe") -> Path:
     """Return a pipe from which somebody who opens it can read this once."""
     path = tmp_path / name
     os.mkfifo(path)
-    threading.Thread(target=path.write_bytes, args=[data], daemon=True).start()
+
+    def write() -> None:
+        with suppress(BrokenPipeError):  # it may be read in part
+            path.write_bytes(data)
+
+    threading.Thread(target=write, daemon=True).start()
     return path
 
 

@@ -22,7 +22,7 @@ Advance = Callable[[int], None]
 
 
 class Watched(Trace):
-    """A trace that shows each of its chunks to somebody when it has been used."""
+    """A trace that reports each of its chunks once it has been used."""
 
     def __init__(self, trace: Trace, see: Callable[[Chunk], None]) -> None:
         self._trace = trace
@@ -44,9 +44,8 @@ class Watched(Trace):
 def bar(doing: str, total: int | None) -> Iterator[Advance]:
     """Show a bar for some work, and leave nothing behind on the screen.
 
-    What is yielded is to be called, from any thread, with each number of
-    steps done.  ``total`` is None if nobody knows it.  Nothing must be
-    printed meanwhile.
+    Yields a function to call, from any thread, with the number of steps done.
+    ``total`` is None if unknown.  Print nothing meanwhile.
     """
     if not sys.stderr.isatty():
         yield lambda steps: None

@@ -48,7 +48,7 @@ OPT = parse_policy("opt")
     multiple=True,
     default=("all",),
     metavar="NAME[:k=v,…]",
-    help="Compare these only, with the baseline and opt. Repeatable.  [default: all]",
+    help="Compare only this policy with the baseline and opt. Repeatable.  [default: all]",
 )
 @click.option(
     "--baseline",
@@ -56,7 +56,7 @@ OPT = parse_policy("opt")
     default="clock",
     show_default=True,
     metavar="NAME[:k=v,…]",
-    help="The policy that differences are to.",
+    help="The policy to compare with.",
 )
 @click.option(
     "--frames",
@@ -72,7 +72,7 @@ OPT = parse_policy("opt")
     default=1,
     show_default=True,
     metavar="N",
-    help="Replay randomized policies under so many seeds; their mean counts.",
+    help="Seeds to average randomized policies over.",
 )
 @seed_option
 @warmup_option
@@ -97,7 +97,7 @@ def compare(
 ) -> None:
     """Compare replacement policies on page traces, over a spread of sizes.
 
-    Shown are hit ratios, and their differences to a baseline and to opt, the
+    Shows hit ratios and their differences from a baseline and from opt, the
     optimum, in percentage points: as tables and, with --plot, as heat maps.
 
     \b

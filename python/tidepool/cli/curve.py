@@ -82,14 +82,14 @@ class _Plan:
     default=20,
     show_default=True,
     metavar="N",
-    help="Without --frames: how many sizes, up to the number of distinct pages.",
+    help="Without --frames: number of sizes, up to the distinct pages.",
 )
 @click.option(
     "--spread",
     type=click.Choice(["log", "linear"]),
     default="log",
     show_default=True,
-    help="How they are spread; also the scale of the picture.",
+    help="Spacing of these sizes, and scale of the picture.",
 )
 @seed_option
 @warmup_option
@@ -99,8 +99,8 @@ class _Plan:
     "control",
     default=True,
     show_default=True,
-    help="Correct sampled curves by what the sample gets wrong about LRU, whose exact curve takes "
-    "a pass over the whole trace and memory for its distinct pages.",
+    help="Correct sampled curves by the sample's error for LRU, whose exact curve takes a pass "
+    "over the whole trace and memory for its distinct pages.",
 )
 @format_option
 @plot_option
@@ -123,10 +123,9 @@ def curve(
 ) -> None:
     """Miss-ratio curves of page traces.
 
-    The curve of lru is exact and takes one pass, whatever the number of
-    points; those of other policies are made of a simulation for each point.
-    With --sample all are estimates from miniature simulations, with their
-    standard errors.
+    The curve of lru is exact and takes one pass for any number of points;
+    other policies take a simulation for each point.  With --sample all curves
+    are estimates from miniature simulations, with standard errors.
 
     \b
     Examples:
@@ -149,7 +148,7 @@ def curve(
     with backend(running) as where:
         opened = open_traces(traces, reading, failures)
         for input in inputs(opened, where.executor is None, failures):
-            with failures.told():
+            with failures.reported():
                 sizes = _sizes(input, plan)
                 skipped = warmup.resolve(input.references)
                 curves, fine = _curves(input, sizes, plan, skipped, where)

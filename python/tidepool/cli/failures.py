@@ -1,4 +1,4 @@
-"""Errors as people see them; those of one trace of many do not end the work on the others."""
+"""Error messages; and errors in one of many traces, which do not end the others' work."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import click
 from tidepool.errors import TidepoolError
 
 
-def tell(message: str, hint: str | None = None) -> None:
-    """Say on standard error what is wrong, and what to do about it."""
+def report(message: str, hint: str | None = None) -> None:
+    """Print an error on standard error, with a hint."""
     click.echo(f"tidepool: error: {message}", err=True)
     if hint:
         click.echo(f"HINT:  {hint}", err=True)
 
 
 class Failures:
-    """The errors of single traces, told when they happen; in the end the exit status is 1."""
+    """Errors in single traces: reported at once, exit status 1 at the end."""
 
     def __init__(self) -> None:
         self._any = False
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Tell a TidepoolError, and go on after the block."""
+    def reported(self) -> Iterator[None]:
+        """Report a TidepoolError of the block, and continue after it."""
         try:
             yield
         except TidepoolError as error:
-            tell(str(error), error.hint)
+            report(str(error), error.hint)
             self._any = True
 
     def exit(self) -> None:
-        """End the command with status 1 if there was an error."""
+        """Exit with status 1 if an error was reported."""
         if self._any:
             click.get_current_context().exit(1)

@@ -35,9 +35,9 @@ def replay_grids(
     """Yield each grid of each input with a result per cell, in their order.
 
     Here a trace is let go of when its grids are done, before the next one is
-    read.  A cluster gets the traces that are replayed alike together, so that
-    its workers need not wait for the last replay of each.  A trace that turns
-    out to be damaged, or has nothing to count, is told of and left out.
+    read.  A cluster gets all traces with the same options at once, so that its
+    workers do not wait for the last replay of each.  A trace that is damaged or
+    has nothing to count is reported and skipped.
     """
     grids = _made(inputs, grids_of, failures)
     if backend.executor is None:
@@ -53,7 +53,7 @@ def _made(
 ) -> Iterator[Grid]:
     for input in inputs:
         grids: list[Grid] = []
-        with failures.told():
+        with failures.reported():
             grids = list(grids_of(input))
         yield from grids
 
@@ -61,17 +61,17 @@ def _made(
 def _replay(grids: Sequence[Grid], backend: Backend, failures: Failures) -> Iterator[Replayed]:
     done: list[Replayed] = []
     each_alone = False
-    with failures.told():
+    with failures.reported():
         try:
             done = _results(grids, backend)
         except TraceError:
             if len(grids) == 1:
                 raise
-            each_alone = True  # since one of them is damaged
+            each_alone = True  # one is damaged: find it
     for grid in grids if each_alone else ():
         yield from _replay([grid], backend, failures)
     for grid, results in done:
-        with failures.told():
+        with failures.reported():
             if any(result.requests == 0 for result in results):
                 raise warmup_too_long(grid.input)
             yield grid, results
@@ -99,7 +99,7 @@ def _results(grids: Sequence[Grid], backend: Backend) -> list[Replayed]:
 
 
 def warmup_too_long(input: Input) -> TidepoolError:
-    """Return the error that nothing of a trace was counted."""
+    """Return the error for a trace of which nothing was counted."""
     return TidepoolError(
         f"{input.name}: the trace is not longer than the warm-up",
         "Lower --warmup, or give it as a share (20%).",

@@ -1,4 +1,4 @@
-"""The traces of a command line: opened, looked at, kept in memory where they fit."""
+"""The traces of a command line: opened, checked, kept in memory if small."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEPT_EVENTS = 1 << 26  # a trace with more events is read again for each pass
 
 
 class Input:
-    """A trace to replay, and what is known of it so far."""
+    """A trace to replay, with its counts once they are known."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -66,12 +66,12 @@ class Input:
 def open_traces(paths: Sequence[str], reading: Reading, failures: Failures) -> list[Trace]:
     """Open the traces, each once, and look into each as far as its first reference.
 
-    Names that several of them have are replaced by their paths.  Those that
-    cannot be read or have no references are told of and left out.
+    Traces with the same name are called by their paths.  Those that cannot be
+    read or have no references are reported and skipped.
     """
     traces: dict[str, Trace] = {}
     for path in dict.fromkeys(paths):
-        with failures.told():
+        with failures.reported():
             traces[path] = _open(path, reading)
     names = Counter(trace.name for trace in traces.values())
     for path, trace in traces.items():
@@ -81,13 +81,13 @@ def open_traces(paths: Sequence[str], reading: Reading, failures: Failures) -> l
 
 
 def inputs(traces: Sequence[Trace], keep: bool, failures: Failures) -> Iterator[Input]:
-    """Yield the traces in turn; with ``keep``, those that are small enough read into memory.
+    """Yield the traces in turn; with ``keep``, read small ones into memory.
 
-    Those that turn out to be damaged are told of and left out.
+    Damaged ones are reported and skipped.
     """
     for trace in traces:
         found = None
-        with failures.told():
+        with failures.reported():
             found = Input(_loaded(trace) if keep else _sendable(trace))
         if found is not None:
             yield found
@@ -127,7 +127,7 @@ def _loaded(trace: Trace) -> Trace:
 
 
 def warn_of_flaws(path: str, trace: Trace) -> None:
-    """Say in a line on standard error what a server's recording lacks."""
+    """Warn on standard error of what a server's recording lacks."""
     flaws = list(trace.recorded.flaws()) if trace.recorded is not None else []
     if flaws:
         click.echo(f"tidepool: warning: {path}: {'; '.join(flaws)}", err=True)

@@ -1,4 +1,4 @@
-"""The command's entry point: the group of subcommands and how errors are told."""
+"""The command's entry point: the group of subcommands, errors, exit statuses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from tidepool.cli.compare import compare
 from tidepool.cli.curve import curve
-from tidepool.cli.failures import tell
+from tidepool.cli.failures import report
 from tidepool.cli.generate import generate
 from tidepool.cli.policies import policies_command
 from tidepool.cli.server import server
@@ -45,24 +45,24 @@ def run_command(command: click.Command, name: str, args: list[str] | None = None
         sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
     except click.UsageError as error:
-        tell(
+        report(
             error.format_message(), f'Try "{error.ctx.command_path} --help".' if error.ctx else None
         )
         sys.exit(2)
     except click.Abort:
         sys.exit(130)
     except TidepoolError as error:
-        tell(str(error), error.hint)
+        report(str(error), error.hint)
         sys.exit(1)
     except MemoryError as error:
-        tell(f"out of memory: {error}" if str(error) else "out of memory")
+        report(f"out of memory: {error}" if str(error) else "out of memory")
         sys.exit(1)
     except BrokenPipeError:
-        # the reader of our output is gone; so should we be, quietly
+        # the reader of our output is gone: exit quietly
         _give_up_output()
         sys.exit(141)
     except OSError as error:
-        tell(f"{error.filename or 'input/output'}: {error.strerror or error}")
+        report(f"{error.filename or 'input/output'}: {error.strerror or error}")
         try:
             sys.stdout.flush()
         except OSError:
@@ -71,5 +71,5 @@ def run_command(command: click.Command, name: str, args: list[str] | None = None
 
 
 def _give_up_output() -> None:
-    """Let what could not be written go, so that Python does not try, and fail, once more."""
+    """Discard unwritten output, so that Python does not try again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

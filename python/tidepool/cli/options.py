@@ -1,4 +1,4 @@
-"""What the commands that simulate have in common: options and the values they take.
+"""Options shared by the commands that simulate, and the values they take.
 
 Values are checked while the command line is read, so that nothing is wrong
 with them once work has begun.
@@ -169,7 +169,7 @@ def parse_picture(text: str) -> Path:
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """Return where in a CSV file the fields of an event are, from FIELD=COLUMN,…."""
+    """Return the map from fields of an event to columns, from FIELD=COLUMN,…."""
     pairs = [item.partition("=") for item in text.split(",")]
     columns = {field.strip(): column.strip() for field, _, column in pairs}
     if len(columns) < len(pairs) or not all(columns) or not all(columns.values()):
@@ -253,14 +253,14 @@ warmup_option = click.option(
     type=Parsed("amount", parse_amount),
     default="0",
     metavar="N|P%",
-    help="References at the beginning that are replayed but not counted.",
+    help="References at the beginning to replay without counting.",
 )
 
 sample_option = click.option(
     "--sample",
     type=Parsed("rate", parse_rate),
     metavar="R|P%",
-    help="Simulate this share of the pages only, in as many fewer frames; errors are stated.",
+    help="Simulate only this share of the pages, in proportionally fewer frames; states the error.",
 )
 
 format_option = click.option(
@@ -269,7 +269,7 @@ format_option = click.option(
     type=click.Choice(FORMATS),
     default="table",
     show_default=True,
-    help="How to print; json is one object per line.",
+    help="Output format; json is one object per line.",
 )
 
 plot_option = click.option(
@@ -279,17 +279,20 @@ plot_option = click.option(
     help="Draw a picture: .png, .pdf or .svg.",
 )
 
-columns_help = "Where in a CSV or Parquet file the fields are, by name or number from 1."
+columns_help = "Columns of a CSV or Parquet file to read, by name or by number from 1."
 
 keys_option = click.option(
     "--keys",
     type=click.Choice(tuple(KEYS)),
-    help="Make pages of keys that are no page numbers: by a hash, or by numbering them.",
+    help="For keys that are not page numbers: hash them, or number them.",
 )
 
 reading_options = together(
     click.option(
-        "--from", "source_format", metavar="FORMAT", help="Format of the traces, if not told."
+        "--from",
+        "source_format",
+        metavar="FORMAT",
+        help="Format of the traces, if detection fails.",
     ),
     click.option(
         "--columns",
@@ -306,7 +309,7 @@ running_options = together(
         "--workers",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Threads to use; by default one per core.",
+        help="Threads; by default one per core.",
     ),
     click.option(
         "--scheduler",

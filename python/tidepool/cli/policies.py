@@ -20,7 +20,7 @@ from tidepool.simulation.sizes import PAGE_BYTES
     type=click.Choice(FORMATS),
     default="table",
     show_default=True,
-    help="How to print; json is one object per line.",
+    help="Output format; json is one object per line.",
 )
 def policies_command(name: str | None, output: str) -> None:
     """List the replacement policies, or describe the one called NAME.

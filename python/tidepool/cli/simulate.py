@@ -75,21 +75,21 @@ from tidepool.traces import Recorded, Trace
     "--interval",
     type=POSITIVE,
     metavar="N",
-    help="Also the hit ratio of every N references.",
+    help="Also report the hit ratio of every N references.",
 )
-@click.option("--per-relation", is_flag=True, help="Also counts per relation and fork.")
+@click.option("--per-relation", is_flag=True, help="Also report counts per relation and fork.")
 @click.option(
     "--correlation-window",
     type=NUMBER,
     default=0,
     metavar="µs",
-    help="A backend's consecutive references to a page within so many microseconds count as one.",
+    help="Treat a backend's consecutive references to a page within this many µs as one.",
 )
 @click.option(
     "--batch",
     type=NUMBER,
     metavar="N",
-    help="Backends queue N hits before they tell the policy, as a server's do."
+    help="Backends queue N hits before they report them to the policy, as in a server."
     "  [default: as the recording server's did, or 0: no queues]",
 )
 @sample_option
@@ -99,7 +99,7 @@ from tidepool.traces import Recorded, Trace
     type=Parsed("resize", parse_resize),
     multiple=True,
     metavar="REF:SIZE",
-    help="Before reference REF, counted from 0, resize the pool. Repeatable.",
+    help="Resize the pool before reference REF (from 0). Repeatable.",
 )
 @ssd_options
 @format_option
@@ -126,10 +126,10 @@ def simulate(
 ) -> None:
     """Replay page traces against replacement policies.
 
-    Every trace is replayed under every policy with every number of frames.
-    Seeds matter to randomized policies and to samples; other replays are
-    made once, with the first.  A server's recording is replayed with what
-    the server ran, unless options say otherwise.
+    Replays every trace under every policy with every number of frames.
+    Seeds affect randomized policies and samples only; other replays are made
+    once.  A server's recording is replayed with what the server ran, unless
+    overridden.  A trace may be a pipe; - is standard input.
 
     \b
     Examples:
@@ -172,7 +172,7 @@ def simulate(
     with backend(running) as where:
         possible: list[Trace] = []
         for trace in open_traces(traces, reading, failures):
-            with failures.told():
+            with failures.reported():
                 asked.of(trace, sample is not None)  # raises what would be raised later
                 possible.append(trace)
         each = inputs(possible, where.executor is None, failures)
@@ -293,7 +293,7 @@ def _check(
 
 
 def _check_reach(input: Input, run: Run) -> None:
-    """Warn of what was to happen after the end of the trace."""
+    """Warn of resizes after the end of the trace."""
     references = run.result.requests + run.options.warmup
     for reference, _ in run.options.resize:
         if reference >= references:

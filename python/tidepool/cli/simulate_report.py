@@ -204,7 +204,7 @@ def _title(result: Result) -> str:
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """Return for each run what tells it from the others: policy, frames, seed."""
+    """Return for each run what distinguishes it: policy, frames, seed."""
     several_sizes = len({run.result.frames for run in runs}) > 1
     several_seeds = len({run.result.seed for run in runs}) > 1
     return [

@@ -33,7 +33,7 @@ class SsdOptions:
             raise TidepoolError("no size of the SSD is given", "Give --ssd-frames.")
         if self.frames and not self.specs:
             raise TidepoolError("no policy on the SSD is given", "Give --ssd-policy.")
-        self.ssds(lambda size: 1)  # complains of what does not go together
+        self.ssds(lambda size: 1)  # raises for options that exclude each other
 
     def ssds(self, resolve: Callable[[GivenSize], int]) -> list[Ssd | None]:
         """Return the tiers; ``None``, alone, if none is asked for."""
@@ -60,14 +60,14 @@ ssd_options = together(
         type=Parsed("policy", parse_ssd_policy, _policy_names),
         multiple=True,
         metavar="NAME[:k=v,…]",
-        help="Put an SSD below memory, under this policy (tac, any other, opt, none). Repeatable.",
+        help="Put an SSD with this policy (tac, any other, opt, none) below memory. Repeatable.",
     ),
     click.option(
         "--ssd-frames",
         type=SIZE,
         multiple=True,
         metavar="N|P%|SIZE",
-        help="Frames of the SSD, as --frames. Repeatable.",
+        help="Size of the SSD, as for --frames. Repeatable.",
     ),
     click.option(
         "--device",
@@ -88,7 +88,7 @@ ssd_options = together(
         type=click.Choice(("through", "back")),
         default="through",
         show_default=True,
-        help="Dirty pages go to the disk, and to the SSD if it has them; or to the SSD first.",
+        help="Write dirty pages through, to the disk and any copy on the SSD; or back, to the SSD.",
     ),
     click.option(
         "--ssd-buffer",
@@ -96,7 +96,7 @@ ssd_options = together(
         default=str(WRITE_BUFFER),
         show_default=True,
         metavar="N",
-        help="Pages that may wait to be written to the SSD before the coldest is dropped; 0: any.",
+        help="Pages that may wait for the SSD before the coldest is dropped; 0: no limit.",
     ),
     gathered(
         "ssd",

@@ -105,7 +105,7 @@ read_options = (
         "source_format",
         callback=_parse_format,
         metavar="FORMAT[:OPTION=VALUE,…]",
-        help="Format read, if the contents do not tell it or it has options.",
+        help="Format to read, if detection fails or to give it options.",
     ),
     click.option(
         "--columns",
@@ -116,7 +116,7 @@ read_options = (
     keys_option,
 )
 to_option = click.option(
-    "--to", "target_format", type=click.Choice(WRITABLE), help="Format written."
+    "--to", "target_format", type=click.Choice(WRITABLE), help="Format to write."
 )
 
 
@@ -131,10 +131,10 @@ Formats:
 
 {_format_list()}
 
-Files ending in .gz, .xz or .zst are compressed; when reading, their contents
-tell.
+Output files ending in .gz, .xz or .zst are compressed; compressed input is
+detected.
 
-Options of redset, which is only read, and their defaults:
+Options of redset (read only) and their defaults:
 
 {_option_list()}
 """
@@ -169,7 +169,7 @@ def info(
     show = _as_json if output == "json" else _as_table
     failures = Failures()
     for path in traces:
-        with failures.told():
+        with failures.reported():
             opened = _open(path, source_format, columns, keys)
             with watched("reading", opened) as read:
                 found = trace_info(read)
@@ -272,8 +272,8 @@ def convert(
 ) -> None:
     """Convert a trace into another format.
 
-    IN's format is told by its contents, then its name; OUT's by its name.
-    What OUT's format cannot hold is left out, and said on standard error.
+    IN's contents determine its format, or else its name; OUT's name its own.
+    What OUT's format cannot hold is left out, with a warning.
 
     \b
     Examples:
@@ -322,7 +322,7 @@ def sample(
 
 
 def write(source: Trace, target: str, format: str | None) -> None:
-    """Write a trace; say what was lost."""
+    """Write a trace; warn of what was lost."""
     with watched("writing", source) as read:
         written = write_trace(read, target, format)
     if written.lost:

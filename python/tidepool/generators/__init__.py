@@ -1,7 +1,7 @@
 """Traces made by a model instead of recorded; docs/generators.md describes each and its sources.
 
-One module for each generator or pair of them; ``base``, ``ranked``, ``storage`` (heaps and
-B-trees), ``transactions`` and ``tpcc_database`` are what they are made from.
+A module for each generator or pair; ``base``, ``ranked``, ``storage`` (heaps and
+B-trees), ``transactions`` and ``tpcc_database`` are shared parts.
 
 ``GENERATORS`` maps a generator's name to its class.  A class is a frozen
 dataclass; its fields (those with ``init``) are the parameters, with a default

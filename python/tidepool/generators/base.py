@@ -17,7 +17,7 @@ MAX_BLOCKS = 2**32 - 1  # of a relation
 
 
 def length_parameter(default: int) -> Any:
-    """Return the field that says how long the trace is."""
+    """Return the field for the length of the trace."""
     return parameter(default, "events in the trace", low=1)
 
 

@@ -1,4 +1,4 @@
-"""Point references of many backends beside sequential scans of the same table."""
+"""Point references of many backends, concurrent with sequential scans of the same table."""
 
 from __future__ import annotations
 

@@ -66,9 +66,9 @@ class Tpcc(GeneratedTrace):
 
 
 class _Mix:
-    """Draws transactions and tells what they do.
+    """Draws transactions and carries them out.
 
-    Each method named after a transaction is told the numbers of those
+    Each method named after a transaction is given the numbers of those
     transactions in the batch and, by ``self.warehouse`` and ``self.district``,
     where each was entered.  Warehouses, districts (of all warehouses),
     customers and orders (of a district) and items are numbered from 0.
@@ -91,71 +91,71 @@ class _Mix:
         self.next_order = self.db.next_order[self.district] + _earlier(
             self.district, kind == NEW_ORDER
         )
-        for transaction, tell in (
+        for transaction, carry_out in (
             (ORDER_STATUS, self._order_status),  # before this batch's orders are placed
             (NEW_ORDER, self._new_order),
             (PAYMENT, self._payment),
             (DELIVERY, self._delivery),
             (STOCK_LEVEL, self._stock_level),  # after: its orders may be of this batch
         ):
-            tell(np.flatnonzero(kind == transaction))
+            carry_out(np.flatnonzero(kind == transaction))
         return self.statements.gather()
 
     def _new_order(self, transaction: Integers) -> None:
         """Clause 2.4: one step for the head of the order, one for each line."""
-        db, told = self.db, self.statements
+        db, work = self.db, self.statements
         warehouse, district = self.warehouse[transaction], self.district[transaction]
         customer = self._nurand(1023, db.c_customer, 1, CUSTOMERS, len(transaction))
         order = self.next_order[transaction]
         lines = 5 + below(self.rng, 11, len(transaction))
         placed = db.place_orders(district, order, customer, lines)
 
-        head = told.place(transaction)
-        db.warehouse.look_up(told, head, warehouse)
-        db.district.look_up(told, head, district, Kind.WRITE)
-        db.customer.look_up(told, head, district * CUSTOMERS + customer)
-        told.insert(head, db.orders.page(placed["row"]))
-        db.orders_pkey.enter(told, head, district, order)
-        told.enter(head, db.orders_customer, db.customer_leaf(district, customer))
-        told.insert(head, db.new_order.page(placed["new_order_row"]))
-        db.new_order_pkey.enter(told, head, district, order)
+        head = work.place(transaction)
+        db.warehouse.look_up(work, head, warehouse)
+        db.district.look_up(work, head, district, Kind.WRITE)
+        db.customer.look_up(work, head, district * CUSTOMERS + customer)
+        work.insert(head, db.orders.page(placed["row"]))
+        db.orders_pkey.enter(work, head, district, order)
+        work.enter(head, db.orders_customer, db.customer_leaf(district, customer))
+        work.insert(head, db.new_order.page(placed["new_order_row"]))
+        db.new_order_pkey.enter(work, head, district, order)
 
         ordinal = ordinals(lines)
-        place = told.place(np.repeat(transaction, lines), 1 + ordinal)
+        place = work.place(np.repeat(transaction, lines), 1 + ordinal)
         row = np.repeat(placed["first_line"], lines) + ordinal
         item = db.item_of(row)
         supplier = self._elsewhere(np.repeat(warehouse, lines), 0.01)
-        db.item.look_up(told, place, item)
-        db.stock.look_up(told, place, supplier * ITEMS + item, Kind.WRITE)
-        told.insert(place, db.order_line.page(row))
-        db.order_line_pkey.enter(told, place, np.repeat(district, lines), np.repeat(order, lines))
+        db.item.look_up(work, place, item)
+        db.stock.look_up(work, place, supplier * ITEMS + item, Kind.WRITE)
+        work.insert(place, db.order_line.page(row))
+        db.order_line_pkey.enter(work, place, np.repeat(district, lines), np.repeat(order, lines))
 
     def _payment(self, transaction: Integers) -> None:
         """Clause 2.5."""
-        db, told = self.db, self.statements
-        place = told.place(transaction)
+        db, work = self.db, self.statements
+        place = work.place(transaction)
         warehouse, district = self.warehouse[transaction], self.district[transaction]
         payer = self._elsewhere(warehouse, 0.15)
         any_district = payer * DISTRICTS + below(self.rng, DISTRICTS, len(transaction))
         payer_district = np.where(payer == warehouse, district, any_district)
 
-        db.warehouse.look_up(told, place, warehouse, Kind.WRITE)
-        db.district.look_up(told, place, district, Kind.WRITE)
+        db.warehouse.look_up(work, place, warehouse, Kind.WRITE)
+        db.district.look_up(work, place, district, Kind.WRITE)
         customer, _ = self._find_customer(place, payer_district)
-        db.customer.look_up(told, place, payer_district * CUSTOMERS + customer, Kind.WRITE)
-        told.insert(place, db.history.page(db.new_history(len(transaction))))
+        db.customer.look_up(work, place, payer_district * CUSTOMERS + customer, Kind.WRITE)
+        work.insert(place, db.history.page(db.new_history(len(transaction))))
 
     def _order_status(self, transaction: Integers) -> None:
         """Clause 2.6; the customer's last order is the last one of an earlier batch."""
-        db, told = self.db, self.statements
-        place = told.place(transaction)
+        db, work = self.db, self.statements
+        place = work.place(transaction)
         district = self.district[transaction]
         customer, by_number = self._find_customer(place, district)
-        db.customer.look_up(told, place[by_number], (district * CUSTOMERS + customer)[by_number])
+        db.customer.look_up(work, place[by_number], (district * CUSTOMERS + customer)[by_number])
         order = db.last_order[district, customer]
-        told.descend(place, db.orders_customer, db.customer_leaf(district, customer))
-        told.touch(place, db.orders.page(db.order[district, order]["row"]))
-        db.order_line_pkey.descend(told, place, district, order)
+        work.descend(place, db.orders_customer, db.customer_leaf(district, customer))
+        work.touch(place, db.orders.page(db.order[district, order]["row"]))
+        db.order_line_pkey.descend(work, place, district, order)
         self._lines(place, district, order, Kind.READ)
 
     def _delivery(self, transaction: Integers) -> None:
@@ -164,7 +164,7 @@ class _Mix:
         There always is one: a district begins with 900 of them, and more
         orders are placed than delivered.
         """
-        db, told = self.db, self.statements
+        db, work = self.db, self.statements
         warehouse = self.warehouse[transaction]
         earlier = _earlier(warehouse, np.ones(len(transaction), bool))
         transaction = np.repeat(transaction, DISTRICTS)
@@ -173,32 +173,32 @@ class _Mix:
         order = db.delivered[district] + np.repeat(earlier, DISTRICTS)
         np.add.at(db.delivered, district, 1)
 
-        place = told.place(transaction, step)
+        place = work.place(transaction, step)
         placed = db.order[district, order]
-        db.new_order_pkey.descend(told, place, district, order)
-        told.touch(place, db.new_order.page(placed["new_order_row"]), Kind.WRITE)
-        db.orders_pkey.descend(told, place, district, order)
-        told.touch(place, db.orders.page(placed["row"]), Kind.WRITE)
-        db.order_line_pkey.descend(told, place, district, order)
+        db.new_order_pkey.descend(work, place, district, order)
+        work.touch(place, db.new_order.page(placed["new_order_row"]), Kind.WRITE)
+        db.orders_pkey.descend(work, place, district, order)
+        work.touch(place, db.orders.page(placed["row"]), Kind.WRITE)
+        db.order_line_pkey.descend(work, place, district, order)
         self._lines(place, district, order, Kind.WRITE)
-        db.customer.look_up(told, place, district * CUSTOMERS + placed["customer"], Kind.WRITE)
+        db.customer.look_up(work, place, district * CUSTOMERS + placed["customer"], Kind.WRITE)
 
     def _stock_level(self, transaction: Integers) -> None:
         """Clause 2.8: the district, the lines of its last orders, the stock of their items."""
-        db, told = self.db, self.statements
+        db, work = self.db, self.statements
         district = self.district[transaction]
-        db.district.look_up(told, told.place(transaction), district)
+        db.district.look_up(work, work.place(transaction), district)
 
         step = np.tile(np.arange(RECENT_ORDERS), len(transaction))
-        place = told.place(np.repeat(transaction, RECENT_ORDERS), 1 + step)
+        place = work.place(np.repeat(transaction, RECENT_ORDERS), 1 + step)
         district = np.repeat(district, RECENT_ORDERS)
         order = np.repeat(self.next_order[transaction] - RECENT_ORDERS, RECENT_ORDERS) + step
         begins = step == 0
-        db.order_line_pkey.descend(told, place[begins], district[begins], order[begins])
+        db.order_line_pkey.descend(work, place[begins], district[begins], order[begins])
         leaf, under = db.order_line_pkey.leaf(district, order)
         next_leaf = ~begins & (np.diff(leaf, prepend=-1) != 0)
         *_, leaf_page = db.order_line_pkey.tree.path(leaf, under)
-        told.touch(place[next_leaf], leaf_page[next_leaf])
+        work.touch(place[next_leaf], leaf_page[next_leaf])
         self._lines(place, district, order, Kind.READ)
 
         placed = db.order[district, order]
@@ -206,8 +206,8 @@ class _Mix:
         item = db.item_of(np.repeat(placed["first_line"], lines) + ordinals(lines))
         reader = np.repeat(np.repeat(transaction, RECENT_ORDERS), lines)
         reader, item = np.divmod(np.unique(reader * ITEMS + item), ITEMS)
-        place = told.place(reader, 1 + RECENT_ORDERS)
-        db.stock.look_up(told, place, self.warehouse[reader] * ITEMS + item)
+        place = work.place(reader, 1 + RECENT_ORDERS)
+        db.stock.look_up(work, place, self.warehouse[reader] * ITEMS + item)
 
     def _find_customer(
         self, place: Integers, district: Integers
@@ -218,7 +218,7 @@ class _Mix:
         the one in the middle is meant.  Returns the customers and which were
         given by number.
         """
-        db, told = self.db, self.statements
+        db, work = self.db, self.statements
         by_number = self.rng.random(len(place)) < 0.4
         customer = self._nurand(1023, db.c_customer, 1, CUSTOMERS, len(place))
         name = self._nurand(255, db.c_name, 0, LAST_NAMES - 1, len(place))
@@ -226,11 +226,11 @@ class _Mix:
 
         named = np.flatnonzero(~by_number)
         entry = district * CUSTOMERS + first
-        told.descend(place[named], db.customer_name, db.customer_name.leaf(entry[named]))
+        work.descend(place[named], db.customer_name, db.customer_name.leaf(entry[named]))
         for i in range(db.count_of_name.max()):
             which = np.flatnonzero(~by_number & (i < count))
             row = district[which] * CUSTOMERS + db.by_name[first[which] + i]
-            told.touch(place[which], db.customer.heap.page(row))
+            work.touch(place[which], db.customer.heap.page(row))
         middle = db.by_name[first + (count - 1) // 2]
         return np.where(by_number, customer, middle), by_number
 

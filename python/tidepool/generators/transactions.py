@@ -1,4 +1,4 @@
-"""Transactions: from the statements that they make to the events of their backends."""
+"""Transactions: from their statements to the events of their backends."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Transactions:
 
 @dataclass
 class Statements:
-    """What a batch of transactions does, told statement by statement for all of them at once.
+    """The statements of a batch of transactions, each given for all transactions at once.
 
-    Each statement is told with its ``place``: the transaction's number and a
-    step of it, see ``place()``.  References come in the order of their places;
-    at the same place, in the order in which they were told.
+    Each statement has a ``place``: the transaction's number and a step of it,
+    see ``place()``.  References come in the order of their places; at the same
+    place, in the order in which they were given.
     """
 
     STEPS = 128  # of a transaction, at most
@@ -82,7 +82,7 @@ class Statements:
         self.touch(place, last, Kind.WRITE, 0)
 
     def gather(self) -> Transactions:
-        """Return the transactions, all told."""
+        """Return the transactions."""
         places = np.concatenate(self._places)
         order = np.argsort(places, kind="stable")
         return Transactions(

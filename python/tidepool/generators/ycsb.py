@@ -119,7 +119,7 @@ class _Operations:
         else:
             record = self.popular[ranks].astype(np.int64)
 
-        for operation, tell in (
+        for operation, carry_out in (
             (READ, self._read),
             (UPDATE, self._update),
             (INSERT, self._insert),
@@ -127,7 +127,7 @@ class _Operations:
             (MODIFY, self._modify),
         ):
             which = np.flatnonzero(kind == operation)
-            tell(statements, which, (next_record if operation == INSERT else record)[which])
+            carry_out(statements, which, (next_record if operation == INSERT else record)[which])
         return statements.gather()
 
     def _leaf(self, record: Integers) -> Integers:

@@ -4,7 +4,7 @@ A module for each kind: ``curves``, ``series`` (over time), ``bars``, ``heatmap`
 (live beside simulated), ``times`` (by device); ``style`` is what they share.
 
 Functions from results to a matplotlib Figure, and ``save``.  They keep no
-state and touch none of matplotlib's; nothing is ever shown on a screen.
+state and touch none of matplotlib's; nothing is shown on a screen.
 """
 
 from tidepool.plots.bars import Bar, bar_figure

@@ -32,7 +32,7 @@ BAND = 1.96  # standard errors on either side: 95 %
 
 @dataclass(frozen=True)
 class Point:
-    """What a live server met under this policy."""
+    """What a live server measured under this policy."""
 
     trace: str
     policy: str
@@ -48,10 +48,10 @@ def curve_figure(
 ) -> Figure:
     """Draw curves; sampled ones with a band that is 95 % certain to hold the true ratio.
 
-    The curves of a trace are drawn at the same sizes, and joined by lines: of
-    one that is known at more, these would show where others are only guessed,
-    and LRU could seem to beat OPT.  Points are rings in the colour of their
-    policy's curve, of which there must be one.
+    All curves of a trace are drawn at the same sizes.  Otherwise a curve known
+    at more sizes, as LRU's exact one, could seem to beat OPT where OPT's is
+    interpolated.  Points become rings in the colour of their policy's curve,
+    which must be among the curves.
     """
     traces = list(dict.fromkeys(curve.trace for curve in curves))
     curves = [drawn for trace in traces for drawn in _at_common_sizes(trace, curves)]

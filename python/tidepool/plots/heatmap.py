@@ -88,8 +88,8 @@ def heat_figure(maps: Sequence[HeatMap]) -> Figure:
 def _reach(values: NDArray[np.float64]) -> tuple[float, bool]:
     """Return the end of the colours' range, and whether values lie beyond it.
 
-    A few extremes (MRU, most of the time) are not to make all the others look
-    alike: they are shown in the last colour.
+    A few extremes (usually MRU) must not make all the others look alike: they
+    get the last colour.
     """
     sizes = np.abs(values)
     most, usual = float(sizes.max()), float(np.percentile(sizes, USUAL, method="higher"))

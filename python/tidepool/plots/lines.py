@@ -1,8 +1,8 @@
-"""Figures of lines: which stand out if there are many, and labels beside these.
+"""Figures of lines: which stand out among many, and where their labels go.
 
-Up to FEW lines have a colour each, and a legend below.  Of more, the best
-have, with their names beside them; the others are grey, and listed below.
-OPT's line is black in any case.
+Up to FEW lines get a colour each and a legend.  Of more, the best get a colour
+and a label next to the line; the others are grey and listed below the figure.
+OPT's line is always black.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ ASIDE: dict[str, Any] = {
     "zorder": 1,
 }  # the look of lines that do not stand out
 
-POINT: dict[str, Any] = {"marker": ".", "markersize": 3.5}  # a line of one point shows nothing
+POINT: dict[str, Any] = {"marker": ".", "markersize": 3.5}  # one point makes no line
 
-ROOM = 0.12  # of an axis, above and below lines that have labels beside them
-LISTED = 30  # lines that do not stand out, at most
-SAMPLES = 80  # points along a line that labels keep clear of
-PLACES = np.linspace(0.05, 0.95, 19)  # of an axis: where a label may point to its line
+ROOM = 0.12  # of an axis, above and below lines with labels
+LISTED = 30  # grey lines, at most
+SAMPLES = 80  # points of each line that labels avoid
+PLACES = np.linspace(0.05, 0.95, 19)  # along a line: where its label may point
 AWAY = (0.1, 0.17, 0.26, 0.4, 0.6)  # inches from there to the label
 WAYS = tuple(way for way in product((-1, 0, 1), repeat=2) if way != (0, 0))  # right, up
-CLEAR = 0.02  # inches around a label that are best left free
+CLEAR = 0.02  # inches to keep free around a label
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class Looks:
 
     @property
     def are_many(self) -> bool:
-        """Whether there is a line that does not stand out."""
+        """Whether some lines are grey."""
         return bool(self.aside)
 
     def below(self, panels: int) -> list[str]:
-        """Return the lines of text that list those that do not stand out."""
+        """Return the list of grey lines, as lines of text."""
         if not self.are_many:
             return []
         width = style.COLUMN if panels == 1 else style.PAGE
@@ -66,7 +66,7 @@ class Looks:
         return style.wrapped("; ".join(named), width - 0.4)
 
     def rows_below(self, panels: int) -> int:
-        """Return how many rows ``finish`` adds below so many panels."""
+        """Return how many rows ``finish`` adds below this many panels."""
         if self.are_many:
             return len(self.below(panels))
         return style.legend_rows(self.standing_out, panels)
@@ -86,11 +86,11 @@ def looks(worth: Mapping[str, float]) -> Looks:
 
 
 def finish(figure: Figure, axes: Sequence[Axes], looks: Looks) -> None:
-    """Tell the lines of all panels, whose limits are final: by a legend, or beside and below."""
+    """Add the legend, or the labels; the panels' limits must be final."""
     if not looks.are_many:
         style.legend_below(figure, axes)
         return
-    others = {  # that are no lines of ours, such as rings
+    others = {  # rings, for example
         label: handle
         for axis in axes
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
@@ -107,14 +107,14 @@ def finish(figure: Figure, axes: Sequence[Axes], looks: Looks) -> None:
     )
     figure.draw_without_rendering()  # so that panels have their sizes
     for axis in axes:
-        _label_beside(axis, looks)
+        _add_labels(axis, looks)
 
 
-# ---- labels beside lines ----
+# ---- labels next to lines ----
 
 
-def _label_beside(axis: Axes, looks: Looks) -> None:
-    """Put the names of lines that stand out where they hide least."""
+def _add_labels(axis: Axes, looks: Looks) -> None:
+    """Label the lines that stand out, where the labels hide least."""
     figure = axis.figure
     assert isinstance(figure, Figure)
     size = np.array(axis.get_window_extent().size) / figure.dpi
@@ -161,7 +161,7 @@ def _points(axis: Axes, line: Line2D) -> NDArray[np.float64]:
 
 
 def _dense(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return as many points along a line, evenly spread from left to right."""
+    """Return SAMPLES points of a line, evenly spaced from left to right."""
     x = np.linspace(points[0, 0], points[-1, 0], SAMPLES)
     return np.column_stack([x, np.interp(x, points[:, 0], points[:, 1])])
 
@@ -177,7 +177,7 @@ def _best_place(
     """Return the point of the line that a label points to, and the label's centre, in inches."""
     best = (np.inf, line[0], line[0])
     along = _dense(line)
-    step = size[0] / SAMPLES  # inches of a line that an obstacle stands for
+    step = size[0] / SAMPLES  # inches of a line per obstacle
     for away, place, (dx, dy) in product(AWAY, PLACES, WAYS):
         at = along[round(place * (SAMPLES - 1))]
         centre = at + np.array([dx * (half[0] + (0.3 if dy else 1) * away), dy * away])
@@ -200,7 +200,7 @@ def _best_place(
 def _between(
     at: NDArray[np.float64], centre: NDArray[np.float64], obstacles: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Return which obstacles the way from a line to its label comes close to."""
+    """Return which obstacles the pointer from a label to its line crosses."""
     way = centre - at
     along = ((obstacles - at) @ way) / float(way @ way)
     off = np.abs((obstacles - at) @ np.array([-way[1], way[0]])) / float(np.hypot(*way))

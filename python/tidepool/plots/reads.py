@@ -1,4 +1,4 @@
-"""Blocks that a server read and that a simulation of it says it would, bars side by side."""
+"""Blocks read by a server and by its simulation, bars side by side."""
 
 from __future__ import annotations
 

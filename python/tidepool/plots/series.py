@@ -28,7 +28,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that happens before a reference: the end of the warm-up, a resize."""
+    """An event before a reference: the end of the warm-up, a resize."""
 
     trace: str
     reference: int

@@ -30,8 +30,8 @@ _TYPES: dict[str, tuple[Any, str]] = {
 class Events:
     """A chunk as the C layer takes it: ``pointer`` is a tps_events *.
 
-    Holds on to the arrays that the pointers point into.  ``next_use`` and
-    ``before``, what OPT needs and what a sample has, are described in sim.h.
+    Keeps the arrays that the pointers point into.  ``next_use`` (for OPT) and
+    ``before`` (of a sample) are described in sim.h.
     """
 
     def __init__(
@@ -45,9 +45,9 @@ class Events:
         self.pointer.n = len(chunk)
         self.pointer.position = position
         self._arrays: list[Any] = []
-        beside = {"next_use": next_use, "before": before}
+        extra = {"next_use": next_use, "before": before}
         for name, (dtype, c_type) in _TYPES.items():
-            column = beside[name] if name in beside else getattr(chunk, name)
+            column = extra[name] if name in extra else getattr(chunk, name)
             if column is None:
                 continue
             array = np.ascontiguousarray(column, dtype=dtype)

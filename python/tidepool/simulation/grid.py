@@ -36,7 +36,7 @@ from tidepool.simulation.sizes import count_pages
 from tidepool.simulation.ssd import Ssd, Tier, tier_bytes
 from tidepool.traces.model import Chunk, Trace
 
-COUNTED_BYTES = 1 << 26  # a cache that needs more is worth counting the trace's pages
+COUNTED_BYTES = 1 << 26  # of a cache: above, counting the trace's pages is worth a pass
 
 Progress = Callable[[int], None]
 
@@ -60,7 +60,7 @@ class Cell:
 class Job:
     """Cells that are replayed together in one pass over a trace.
 
-    ``pages``: that the trace has, at most, if it is known.
+    ``pages`` is an upper bound of the trace's pages, if known.
     """
 
     trace: Trace
@@ -122,7 +122,7 @@ def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
 
 
 def _parts(job: Job) -> Iterator[tuple[Chunk, Chunk, SampledChunk | None]]:
-    """Yield each chunk of the trace, what is replayed of it, and, of a sample, its place."""
+    """Yield each chunk, what is replayed of it, and, if that is a sample, its place."""
     options = job.options
     if options.sampling is None:
         yield from ((chunk, chunk, None) for chunk in job.trace.chunks())
@@ -167,10 +167,10 @@ def _most_frames(cell: Cell, options: Options, pages: int | None) -> int:
 def bound_of_pages(
     trace: Trace, cells: Sequence[Cell], options: Options, executor: Executor | None = None
 ) -> int | None:
-    """Return how many pages the trace has at most, as far as that saves much memory.
+    """Return an upper bound of the trace's pages, which is also one of the frames a cache needs.
 
-    A cache needs no more frames.  What events there are is a bound; where that
-    is not enough, the pages are counted, which takes a pass over the trace.
+    The number of events is a bound; if a cache that large would still take more
+    than COUNTED_BYTES, the pages are counted in a pass over the trace.
     """
 
     def needed(pages: int | None) -> int:
@@ -220,8 +220,8 @@ def simulate(
     Without an executor, as many threads as there are cores (or ``workers``)
     are used.  ``progress`` is called, from any of those threads, with the
     events times cells done; on another executor, once per finished job.
-    ``pages``, one for each trace, is how many distinct pages it has, if that
-    is known; otherwise they may be counted (bound_of_pages).
+    ``pages`` holds the distinct pages of each trace, where known; where not,
+    they may be counted (bound_of_pages).
     """
     options = options or Options()
     work = [(trace, tuple(cells)) for trace, cells in work]

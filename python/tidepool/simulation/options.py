@@ -1,4 +1,4 @@
-"""What is replayed of a trace, and what is counted."""
+"""What to replay of a trace, and what to count."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Sampling:
     Saemundsson, Ahmad, Park: Cache modeling and optimization using miniature
     simulations, ATC 2017 (any policy).
 
-    ``lru`` lists (frames, exact miss ratio of LRU), which one pass tells for
-    all sizes (curves.exact_lru_curve).  For these sizes LRU is the control
+    ``lru`` lists (frames, exact miss ratio of LRU), which one pass computes
+    for all sizes (curves.exact_lru_curve).  For these sizes LRU is the control
     variate: what the sample gets wrong about LRU it mostly gets wrong about
     other policies too, and that much is taken off their estimates.
     """
@@ -34,7 +34,7 @@ class Options:
 
     ``resize`` lists (reference, frames): before that reference, counted from
     0, the pool is resized.  A warm-up is replayed but not counted.  Warm-up
-    and intervals are parts of the whole trace, also of a sampled one.
+    and intervals count references of the whole trace, even when sampling.
     With a ``batch``, policies whose hits need the pool's lock learn of a
     backend's hits when so many have come together, or when it misses, as in a
     server; those of pages that have left by then are lost.  Pages that come in

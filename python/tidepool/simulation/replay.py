@@ -23,13 +23,13 @@ _OPT_FRAME_BYTES = 76  # likewise, with the heap
 
 
 class Replay:
-    """A replay in progress: feed it the trace's chunks in order, then ask for the result.
+    """A replay in progress: feed it the trace's chunks in order, then take the result.
 
-    OPT needs the future of each chunk beside it (future.py).  A sampled
-    replay is made of these (sampled.py), here ``options.sampling`` is not
-    looked at.  ``per_group`` counts what ``groups`` returns; ``pages`` is as
-    for frames_made.  SSD tiers that are attached before the first chunk are
-    fed with what this cache reads and writes; it does not depend on them.
+    OPT needs the next uses with each chunk (future.py).  ``options.sampling``
+    is ignored: SampledReplay is built from several of these.  ``per_group``
+    counts for ``groups``; ``pages`` is as in frames_made.  SSD tiers attached
+    before the first chunk are fed with this cache's reads and writes, and do
+    not affect it.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Replay:
                 tier.feed(io)
 
     def end(self, references: int | None = None) -> None:
-        """Say that the trace is over; of a sample, after so many references of the whole."""
+        """End the trace; of a sample, give the number of references of the whole trace."""
         if references is not None:
             self._references = references
         if not lib.tps_replay_end(self._replay, self._references):
@@ -191,7 +191,7 @@ class Replay:
         return hit_ratios, misses.astype(np.float64)
 
     def series(self, rate: float = 1.0) -> NDArray[np.float64]:
-        """Return the hit ratio of each interval; ``rate``: of which so many were replayed."""
+        """Return the hit ratio of each interval; ``rate`` is the share of the pages replayed."""
         misses = ffi.new("uint64_t **")
         n = lib.tps_replay_series(self._replay, misses)
         counts = np.array(ffi.unpack(misses[0], n) if n else [], dtype=np.float64)
@@ -223,12 +223,12 @@ class Replay:
 
 
 def frames_made(frames: int, options: Options, pages: int | None) -> int:
-    """Return how many frames a cache of ``frames`` needs if the trace has so many ``pages``.
+    """Return how many frames to allocate for a cache of ``frames``; the trace has ``pages`` pages.
 
-    With a frame for each page nothing is ever evicted: a free frame is taken
-    before the policy is asked, so what further frames would change about it
-    (lists that are shares of the frames) matters to nobody.  Unless the pool
-    is resized: then the policy may be asked which page goes, of a larger one.
+    With a frame for each page nothing is evicted.  Free frames are taken
+    without asking the policy, so more frames would change no count, even if the
+    policy's parameters are fractions of the frames.  A pool that is resized
+    keeps its size: when it shrinks, the policy chooses what to evict.
     """
     if pages is None or options.resize:
         return frames

@@ -48,7 +48,7 @@ class Result:
     sample_rate: float | None = None
     error: float | None = None
     interval: int = 0
-    last_interval: int = 0  # references in the last interval, which may be shorter
+    last_interval: int = 0  # references in the last interval, which the end of the trace cuts off
     series: NDArray[np.float64] | None = field(default=None, compare=False)
     # ^ hit ratio of each interval, those of the warm-up among them
     relations: tuple[RelationResult, ...] = ()

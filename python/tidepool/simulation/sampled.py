@@ -1,4 +1,4 @@
-"""One sampled replay: a random subset of a trace's pages, and what it says about the whole."""
+"""One sampled replay: a random subset of a trace's pages, and estimates for the whole."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class SampledReplay:
     1. adds its own misses, which differ from page to page, and
     2. takes frames from the other pages.
 
-    A further replay with a few more frames tells what a frame is worth, so
-    that both are seen as one sum over the pages in the sample.  The sum's
+    A second replay with slightly more frames measures what a frame is worth,
+    so that both become one sum over the pages in the sample.  The sum's
     variance follows from its scatter between random groups of pages.
 
     Where the exact miss ratio of LRU is known (Sampling.lru), LRU is replayed
@@ -64,7 +64,7 @@ class SampledReplay:
                 "a sampled pool cannot be resized", "Leave the resize or the sampling out."
             )
         self.frames, self.options, self.sampling = frames, options, sampling
-        # the sampler finds repetitions, for both replays: see Sampler
+        # the Sampler has flagged repetitions, for both replays
         own = replace(options, correlation_window=0)
         size = max(1, round(frames * sampling.rate))
         larger = max(size + 1, round(size * SLOPE_STEP))
@@ -152,7 +152,7 @@ class SampledReplay:
 
     def _standard_error(self, sums: NDArray[np.float64]) -> float:
         """Return the standard error of the sample's misses."""
-        # the whole trace, of which the sample is this share, has no error
+        # a sample of everything has no error
         scatter = float(np.var(sums, ddof=1))
         return math.sqrt((1 - self.sampling.rate) * lib.TPS_GROUPS * scatter)
 

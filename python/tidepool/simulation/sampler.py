@@ -16,10 +16,10 @@ from tidepool.traces.model import Chunk
 
 @dataclass(frozen=True)
 class SampledChunk:
-    """What a sample has of a chunk.
+    """The sampled events of a chunk.
 
-    ``before``: how many references the whole trace has before each event.
-    Times are explicit: the position in a sample is none.
+    ``before`` is the number of references in the whole trace before each event.
+    Times are explicit, since positions in a sample are not times.
     """
 
     chunk: Chunk
@@ -27,12 +27,12 @@ class SampledChunk:
 
 
 class Sampler:
-    """Samples a trace's chunks in their order (SHARDS, fixed rate).
+    """Samples a trace's chunks in order (SHARDS, fixed rate).
 
     A page is in the sample if its hash under ``sampling.seed`` is below
-    ``sampling.rate`` of the range.  Events that are not references stay.
-    With a ``correlation_window``, in microseconds, repetitions are flagged
-    first: of A, B, A a sample without B would have a repetition of A.
+    ``sampling.rate`` of the range.  Events other than references are kept.
+    With a ``correlation_window`` (microseconds), repetitions are flagged before
+    sampling: in a sample without B, A, B, A would look like a repetition.
     """
 
     def __init__(self, sampling: Sampling, correlation_window: int = 0) -> None:
@@ -48,7 +48,7 @@ class Sampler:
             self._repetitions = ffi.gc(repetitions, lib.tps_repetitions_free)
 
     def take(self, whole: Chunk) -> SampledChunk:
-        """Return what the sample has of the trace's next chunk."""
+        """Return the sampled events of the trace's next chunk."""
         chunk = whole
         events = Events(whole, self._position)
         if self._repetitions is not None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tidepool.traces.model import CHUNK_ROWS, Chunk, Kind
 
-# The columns beside page.  All but time are 0 unless given.
+# The columns other than page.  All but time are 0 by default.
 DTYPES: dict[str, Any] = {
     "kind": np.uint8,
     "flags": np.uint16,
@@ -63,7 +63,7 @@ def select(chunk: Chunk, rows: NDArray[np.bool_], position: int) -> Chunk:
 
 
 def join(chunks: Sequence[Chunk], position: int) -> Chunk:
-    """Return consecutive chunks as one; a column that none of them has stays away."""
+    """Return consecutive chunks as one; it has the columns that any of them has."""
     if len(chunks) == 1:
         return chunks[0]
     starts = np.cumsum([0, *map(len, chunks)]).tolist()
@@ -112,7 +112,7 @@ def references(chunk: Chunk) -> NDArray[np.bool_]:
 
 
 def of_one_page(chunk: Chunk) -> NDArray[np.bool_]:
-    """Return which rows tell of a single page: references, pins, and that it became dirty."""
+    """Return which rows concern a single page: references, pins, pages becoming dirty."""
     rows = references(chunk)
     if chunk.kind is None:
         return rows

@@ -186,7 +186,7 @@ class _Counts:
 def trace_info(trace: Trace) -> TraceInfo:
     """Read a trace and return what is in it.
 
-    Takes 16 bytes of memory for every distinct page beside a chunk.
+    Takes 16 bytes of memory for each distinct page, and a chunk.
     """
     counts = _Counts()
     for chunk in trace.chunks():

@@ -44,8 +44,8 @@ class InMemoryTrace(Trace):
     ) -> InMemoryTrace:
         """Make a trace of columns of equal length, named as a chunk's are.
 
-        Raises TraceError if a value is not a whole number that its column
-        holds, speeds apart, or a column is too short.
+        Raises TraceError if a value is not an integer in its column's range
+        (speeds excepted), or columns differ in length.
 
         >>> InMemoryTrace.from_arrays("loop", [1, 2, 3, 1, 2, 3], kind=[0, 0, 1, 0, 0, 1])
         """
@@ -72,10 +72,10 @@ class InMemoryTrace(Trace):
 
 
 def _column(name: str, given: ArrayLike, dtype: Any) -> NDArray[Any]:
-    """Return the values in the type of their column, none of them changed."""
+    """Return the values in their column's type; raise TraceError if one would change."""
     values = np.asarray(given)
     if values.dtype.kind == "f" and not isinstance(given, np.ndarray):
-        values = np.asarray(given, object)  # 0 and 2**64 - 1 together are floats to numpy
+        values = np.asarray(given, object)  # numpy makes [0, 2**64 - 1] floats
     if values.dtype.kind == "b":
         values = values.astype(np.uint8)
     try:
@@ -90,7 +90,7 @@ def _column(name: str, given: ArrayLike, dtype: Any) -> NDArray[Any]:
         return values.astype(dtype)
     largest = int(np.iinfo(dtype).max)
     if values.dtype.kind == "f":
-        largest = min(largest, 2**53)  # there are gaps between larger ones
+        largest = min(largest, 2**53)  # above, not every integer is a double
     _check(name, values, fraction != 0, "not a whole number")
     _check(name, values, values < 0, "below 0")
     _check(name, values, values > largest, f"above {largest}")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tidepool.traces.provenance import Recorded
 
 CHUNK_ROWS = 1 << 20  # rows a chunk usually has; never more
-PAGE_SIZE = 8192  # bytes, unless a trace says otherwise
+PAGE_SIZE = 8192  # bytes, by default
 
 
 class Kind(IntEnum):
@@ -30,14 +30,12 @@ class Kind(IntEnum):
     is flagged BACKWARD; it wraps at the ends of the relation's ``size``
     blocks, unless that is unknown.  With a bitmap it will read the block
     groups set in it instead, without wrapping.  ``speed`` is in blocks a
-    second, if known.  A READ that names the scan says that it has got to that
-    page; so does SCAN_ADVANCE where reads are not recorded.  SCAN_END says
-    that it is over.
-    FORGET says that ``count`` pages from ``page`` on ceased to exist (0: all
-    from ``page`` to the end of the relation's fork).
-    PINNED says that the page cannot be evicted from now on, since somebody
-    uses it, and UNPINNED that it can again.  DIRTIED says that a page that
-    is resident was clean and is dirty now; it is no reference.
+    second, if known.  A READ with the scan's number advances the scan to that
+    page; so does SCAN_ADVANCE where reads are not recorded.  SCAN_END ends it.
+    FORGET: ``count`` pages from ``page`` on ceased to exist (0: all from
+    ``page`` to the end of the relation's fork).
+    PINNED: the page is in use and cannot be evicted until UNPINNED.  DIRTIED:
+    a resident page was clean and is dirty now; not a reference.
     """
 
     READ = 0

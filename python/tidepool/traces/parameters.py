@@ -1,7 +1,7 @@
 """Parameters of traces: the fields of a frozen dataclass, with help text and range.
 
 The parameters are the fields that ``init`` takes.  A field's metadata has its
-"help", "min", "max" and "choices"; its default tells its kind.
+"help", "min", "max" and "choices"; its default determines its kind.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def parameter(
 
 
 def seed_parameter() -> Any:
-    """Return the field that says where randomness begins."""
+    """Return the field for the seed."""
     return parameter(0, "seed of the random numbers", low=0, high=2**64 - 1)
 
 

@@ -1,4 +1,4 @@
-"""What a server ran while it recorded a trace, and how complete the recording is."""
+"""The server that recorded a trace: what it ran, and what the recording lacks."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def parse_recorded(text: bytes | str) -> Recorded:
-    """Return what a JSON object says; members that are not known are ignored.
+    """Return what a JSON object describes; unknown members are ignored.
 
     Raises ValueError if it is none, or lacks something.
     """

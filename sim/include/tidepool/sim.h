@@ -35,8 +35,7 @@ void		tps_cache_free(tps_cache *cache);
 uint32_t	tps_cache_find(const tps_cache *cache, uint64_t page);
 
 /* The page is read from below the cache: warms its extent, for policies that
- * go by temperatures.  To be said of every miss, before the victim is asked
- * for. */
+ * use temperatures.  Call on every miss, before tps_cache_victim. */
 void		tps_cache_read(tps_cache *cache, uint64_t page);
 void		tps_cache_join(tps_cache *cache, uint32_t frame);
 void		tps_cache_leave(tps_cache *cache, uint32_t frame);
@@ -60,7 +59,7 @@ void		tps_cache_release(tps_cache *cache, uint32_t frame);
 /* The frame is free afterwards. */
 void		tps_cache_forget(tps_cache *cache, uint32_t frame);
 
-/* Does the frame hold no page?  Is it one of those that are claimed? */
+/* Does the frame hold no page?  Is it claimed? */
 bool		tps_cache_is_free(const tps_cache *cache, uint32_t frame);
 bool		tps_cache_is_claimed(const tps_cache *cache, uint32_t frame);
 uint64_t	tps_cache_page_of(const tps_cache *cache, uint32_t frame);
@@ -69,9 +68,9 @@ uint64_t	tps_cache_page_of(const tps_cache *cache, uint32_t frame);
 uint32_t	tps_cache_coldest(const tps_cache *cache, uint32_t *frames);
 
 /*
- * The same in slices, and frames likely to go soon (tp_coldest, tp_upcoming):
- * what comes of so many further looks.  unwanted: a byte per frame, nonzero
- * for those that need not come; NULL if all may.
+ * The same in slices, and frames likely to be evicted soon (tp_coldest,
+ * tp_upcoming): those found in `looks` further looks.  unwanted: a byte per
+ * frame, nonzero for frames to leave out; NULL for none.
  */
 uint32_t	tps_cache_coldest_slice(const tps_cache *cache, tp_cursor *cursor,
 									uint32_t looks, uint32_t *frames);
@@ -88,22 +87,23 @@ bool		tps_cache_move(tps_cache *cache);
 size_t		tps_cache_describe(const tps_cache *cache, char *text,
 							   size_t size);
 
-/* As tp_check, and the page table against the frames; the first violations
- * are written to text, a line each. */
+/* As tp_check, and the page table against the frames; writes the first
+ * violations to text, a line each. */
 int			tps_cache_check(const tps_cache *cache, char *text, size_t size);
 
 /*
  * Resize to frames of at most capacity: frames join, or victims are evicted
- * and their frames leave.  A policy that names no victims (keep) gives up its
- * coldest pages.
+ * and their frames leave.  If the policy names no victims (keep), its coldest
+ * pages go.
  */
 void		tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now);
 
 /* ---- running scans ---- */
 
 /*
- * A registry of running scans (scan.h), and of trailing index scans (trail.h,
- * with TPS_TRAIL_MARKS marks), which any number of caches may look into.  It must outlive them, or tps_cache_set_scans(cache, NULL) be called.
+ * A registry of running scans (scan.h) and trailing index scans (trail.h, with
+ * TPS_TRAIL_MARKS marks), which any number of caches may use.  It must outlive
+ * them, or be detached with tps_cache_set_scans(cache, NULL).
  */
 typedef struct tps_scans tps_scans;
 #define TPS_TRAIL_MARKS 65536
@@ -207,12 +207,12 @@ typedef struct tps_events
 	size_t		n_bitmaps;
 	const uint64_t *next_use;	/* for OPT: see tps_future */
 	const uint64_t *before;		/* of a sample, references of the whole trace
-								 * before each event: see tps_sample; NULL:
-								 * these are all events */
+								 * before each event (tps_sample); NULL: the
+								 * events are the whole trace */
 	uint64_t	position;		/* of the first event in the trace */
 } tps_events;
 
-/* What is counted beside requests and misses. */
+/* What to count besides requests and misses. */
 typedef struct tps_options
 {
 	uint64_t	warmup;			/* references of the whole trace before
@@ -269,14 +269,14 @@ void		tps_replay_resize(tps_replay *replay, uint32_t frames,
 bool		tps_replay_feed(tps_replay *replay, const tps_events *events);
 
 /*
- * The whole trace is over, and had so many references: its last interval is,
- * too.  May be called again.  Returns false when memory ran out.
+ * End the trace, which had this many references in all: closes the last
+ * interval.  May be called again.  Returns false when memory ran out.
  */
 bool		tps_replay_end(tps_replay *replay, uint64_t references);
 
 void		tps_replay_totals(const tps_replay *replay, tps_totals *totals);
 
-/* The time series: number of intervals that are over; misses of each. */
+/* The time series: number of closed intervals; misses of each. */
 size_t		tps_replay_series(const tps_replay *replay,
 							  const uint64_t **misses);
 
@@ -287,9 +287,9 @@ void		tps_replay_relation(const tps_replay *replay, size_t i,
 								uint64_t *misses);
 
 /*
- * With per_search, for each search for a victim so far, the warm-up's too, how
- * many frames it looked at, that is, asked whether they are usable.  Returns
- * the number of searches; those that found a free frame are not among them.
+ * With per_search, the number of frames that each search for a victim
+ * examined, including searches of the warm-up.  Returns the number of searches;
+ * those that found a free frame are not counted.
  */
 size_t		tps_replay_looks(const tps_replay *replay,
 							 const uint32_t **looks);
@@ -305,15 +305,15 @@ void		tps_replay_groups(const tps_replay *replay, double *hit_ratios,
 /* ---- reads and writes below a cache ---- */
 
 /*
- * From now on keep what the cache of a replay reads and writes: its misses
- * (kind read), the dirty pages it evicts (write), and what ceases to exist
+ * From now on record what a replay's cache reads and writes: its misses (kind
+ * read), the dirty pages it evicts (write), and pages that cease to exist
  * (forget).  False when memory ran out.
  */
 bool		tps_replay_keep_io(tps_replay *replay);
 
 /*
- * What the last feed has caused, as events in order; position counts these
- * events from the first feed on.  Valid until the next feed.
+ * The reads and writes of the last feed, as events in order; position counts
+ * them from the first feed.  Valid until the next feed.
  */
 void		tps_replay_io(const tps_replay *replay, tps_events *events);
 
@@ -325,12 +325,11 @@ void		tps_replay_io(const tps_replay *replay, tps_events *events);
  * go to the disk, and also to the SSD if it has them (write-through), or to
  * the SSD first (write-back).
  *
- * COSTS.  A read costs what the device that serves it takes for a random or a
- * sequential one.  Which of the two it is is a property of the stream of
- * reads (tidepool/tier/streams.h), whoever serves them: a read that continues a
- * stream can be asked for ahead.  Writes to the disk are classified in the
- * same way among themselves.  Writes to the SSD, whose frames are anywhere,
- * are random.
+ * COSTS.  A read costs what its device takes for a random or a sequential one.
+ * The stream of reads decides which (tidepool/tier/streams.h), whatever device
+ * serves them: a read that continues a stream can be issued ahead.  Writes to
+ * the disk are classified in the same way among themselves.  Writes to the
+ * SSD, whose frames are anywhere, are random.
  */
 typedef struct tps_tier_options
 {
@@ -453,9 +452,9 @@ size_t		tps_stack_histogram(const tps_stack *stack,
 /*
  * Write to chosen the indexes of the events whose page is in the sample, and
  * return their number: pages whose tps_sample_hash is below threshold
- * (SHARDS: Waldspurger et al., FAST 2015).  To before, unless it is NULL, go
- * the references of the whole trace before each of them; `references` came
- * before the first of these events.
+ * (SHARDS: Waldspurger et al., FAST 2015).  Unless before is NULL, write to it
+ * the number of references in the whole trace before each chosen event;
+ * `references` precede the first of these events.
  */
 size_t		tps_sample(const tps_events *events, uint64_t seed,
 					   uint64_t threshold, uint64_t references,
@@ -465,16 +464,16 @@ uint64_t	tps_sample_hash(uint64_t page, uint64_t seed);
 /* ---- repetitions ---- */
 
 /*
- * Finds the references that repeat their backend's previous one within so many
- * microseconds, as a replay does with that correlation window.  For samples:
- * in these a backend's previous reference may be missing.
+ * Finds the references that repeat their backend's previous one within this
+ * window (microseconds), as a replay with that correlation window does.  For
+ * sampling, since a sample may lack a backend's previous reference.
  */
 typedef struct tps_repetitions tps_repetitions;
 tps_repetitions *tps_repetitions_new(uint64_t window);
 void		tps_repetitions_free(tps_repetitions *repetitions);
 
-/* Write the flags of further events to flags, those of repetitions with
- * TP_CORRELATED. */
+/* Write the flags of further events to flags, adding TP_CORRELATED to
+ * repetitions. */
 void		tps_repetitions_feed(tps_repetitions *repetitions,
 								 const tps_events *events, uint16_t *flags);
 

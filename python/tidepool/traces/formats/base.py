@@ -1,4 +1,4 @@
-"""What the readers of all formats share, and the writers."""
+"""What readers of all formats share, and writers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tidepool.errors import TraceError
-from tidepool.traces.formats.input_file import COMPRESSIONS, Source, told
+from tidepool.traces.formats.input_file import COMPRESSIONS, Source, trace_errors
 from tidepool.traces.model import Chunk, Trace
 
 
@@ -23,7 +23,7 @@ def strip_compression(path: str) -> str:
 
 
 class FileTrace(Trace):
-    """A trace in a file; ``path`` names it in messages, ``format`` says how it is written."""
+    """A trace in a file; ``path`` is its name in messages."""
 
     format: str
 
@@ -35,7 +35,7 @@ class FileTrace(Trace):
     def chunks(self) -> Iterator[Chunk]:
         """Yield the events; an empty trace is a damaged one."""
         empty = True
-        with told(self.path):
+        with trace_errors(self.path):
             for chunk in self._read():
                 empty = False
                 yield chunk

@@ -29,9 +29,9 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?")
 class CsvTrace(FileTrace):
     """A CSV trace.
 
-    ``columns`` says where the fields are; by default, in the columns of
-    their names.  ``keys`` says how pages are made of keys that are no numbers.
-    Lines at the beginning that begin with # are skipped.
+    ``columns`` maps fields to columns; by default, to those of the same name.
+    ``keys`` is how pages are made from keys (keys.py).  Leading lines that
+    begin with # are skipped.
     """
 
     format = "csv"
@@ -63,7 +63,7 @@ class CsvTrace(FileTrace):
     def _read(self) -> Iterator[Chunk]:
         row = self._skip
         events = EventMaker(self.path, self._unit, make_keys(self._keys))
-        with self.source.open() as stream, self._told():
+        with self.source.open() as stream, self._errors():
             for batch in self._batches(stream):  # of fewer rows than a chunk may have
                 if batch.num_rows == 0:
                     continue
@@ -96,8 +96,8 @@ class CsvTrace(FileTrace):
         )
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Turn pyarrow's errors into ours: where, and what."""
+    def _errors(self) -> Iterator[None]:
+        """Turn pyarrow's errors into ours."""
         try:
             yield
         except pa.ArrowInvalid as error:
@@ -126,10 +126,10 @@ class CsvTrace(FileTrace):
 
 
 def _is_header(cells: list[str], columns: Mapping[str, Column] | None, keyed: bool) -> bool:
-    """Whether the first line has names of columns.
+    """Whether the first line holds the names of the columns.
 
-    So it does if it has one that is asked for.  If columns are asked for by
-    number, it does unless the page in it is a number, or may be a key.
+    It does if one of the wanted names is in it.  With columns given by number
+    alone, it does unless its page is a number, or could be a key.
     """
     if columns is None:
         return True
@@ -137,7 +137,7 @@ def _is_header(cells: list[str], columns: Mapping[str, Column] | None, keyed: bo
         return True
     place = columns["page" if "page" in columns else "block"].number
     if place is None or not 1 <= place <= len(cells):
-        return True  # which is an error, of a column that is not there
+        return True  # the missing column is an error later
     return not keyed and not _NUMBER.fullmatch(cells[place - 1])
 
 

@@ -1,4 +1,4 @@
-"""What format a file is in, by its contents and by its name."""
+"""The format of a file, from its contents and its name."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tidepool.traces.formats.watt import WattTrace
 
 
 def format_of_name(path: str) -> Format | None:
-    """Return the format that a file's name says, compression aside."""
+    """Return the format for a file's name, ignoring compression."""
     name = strip_compression(os.path.basename(path)).lower()
     return next((f for f in FORMATS.values() if name.endswith(f.extensions)), None)
 
 
 def format_of_contents(head: bytes, named: Format | None) -> Format | None:
-    """Return the format of what begins with ``head``; where two look the same, the named one."""
+    """Return the format of contents that begin with ``head``; of two that fit, the named one."""
     if head.startswith(PARQUET_MAGIC):
         return FORMATS["native"]
     if head.startswith(RECORDING_MAGIC):
@@ -41,7 +41,7 @@ def format_of_contents(head: bytes, named: Format | None) -> Format | None:
 
 
 def format_of_table(head: bytes, named: Format | None, has_columns: bool) -> Format | None:
-    """Return the format of what has columns, or a key a line; None if it has neither."""
+    """Return the format of a table, or of lines of keys; None if it is neither."""
     if head.startswith(PARQUET_MAGIC):
         return FORMATS["parquet"]
     if has_columns or named == FORMATS["csv"]:

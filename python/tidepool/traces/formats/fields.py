@@ -1,4 +1,4 @@
-"""The fields of an event as columns of a table, and chunks made of such columns."""
+"""The fields of an event as columns of a table, and chunks made from these."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tidepool.traces.formats.input_file import shown
 from tidepool.traces.formats.keys import Keys
 from tidepool.traces.model import Chunk, Kind
 
-# What a column can be for, and how it is read.  A block, with a relation and
-# a fork or without, does for a page; kinds are words.
+# The fields of an event and the types that their columns are read as.  A
+# block, with or without relation and fork, can stand in for a page.
 FIELDS: dict[str, pa.DataType] = {
     "page": pa.uint64(),
     "relation": pa.uint32(),
@@ -41,7 +41,7 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("w", "true"), Kind.WRITE),
 }
 
-# Microseconds a unit of time has.
+# Microseconds in a unit of time.
 UNITS: dict[str, float] = {"s": 1e6, "ms": 1e3, "us": 1, "ns": 1e-3}
 
 
@@ -54,11 +54,11 @@ class Column:
 
     @property
     def number(self) -> int | None:
-        """The number that it may be."""
+        """The name as a number, if it is one."""
         return int(self.name) if self.name.isascii() and self.name.isdigit() else None
 
     def index(self, cells: list[str], are_names: bool) -> int | None:
-        """Return its position from 0 in a file with this first line, if the file has it."""
+        """Return its position from 0, given the first line's cells; None if it is not there."""
         if are_names and self.name in cells:
             return cells.index(self.name)
         if self.number is not None and 1 <= self.number <= len(cells):
@@ -87,11 +87,11 @@ def find_columns(
     are_names: bool = True,
     keyed: bool = False,
 ) -> dict[str, int]:
-    """Return the position of each field's column in a file with this first line.
+    """Return the position of each field's column, given the first line's cells.
 
-    Without ``columns``, fields are in the columns of their names.
-    ``are_names``: the first line is a header.  ``keyed``: pages are made of
-    keys, which are in one column.
+    Without ``columns``, each field is in the column of its name.
+    ``are_names``: the first line is a header.  ``keyed``: pages are made from
+    keys, which need a column "page".
     """
     if columns is None:
         columns = {field: Column(field) for field in FIELDS if field in cells}
@@ -117,11 +117,11 @@ def find_columns(
 
 
 class EventMaker:
-    """Makes the events of a file, in order, of columns with the types in FIELDS.
+    """Turns a file's columns, which have the types in FIELDS, into events, batch by batch.
 
-    ``unit`` is the time's; a time in another unit than microseconds is a
-    floating-point number.  With ``keys``, the page is a key.  Rows are counted
-    in messages as the file counts them, from 1.
+    ``unit`` is the unit of times; unless it is microseconds, times are
+    floating-point numbers.  With ``keys``, pages are keys.  Messages count rows
+    from 1.
     """
 
     def __init__(self, path: str, unit: str = "us", keys: Keys | None = None) -> None:
@@ -131,7 +131,7 @@ class EventMaker:
         self._time = 0  # the latest so far
 
     def chunk(self, columns: Mapping[str, Any], row: int) -> Chunk:
-        """Return the events of a batch of which the first is in row ``row`` + 1."""
+        """Return the events of a batch whose first row is number ``row`` + 1."""
         arrays = {
             field: self._array(values, field, row)
             for field, values in columns.items()

@@ -1,4 +1,4 @@
-"""The bytes of a trace file: decompressed as they are read, errors told in one line."""
+"""The bytes of a trace file, decompressed as they are read; errors of one line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import zstandard
 
 from tidepool.errors import TraceError
 
-HEAD_BYTES = 1 << 16  # enough to tell what a file is
+HEAD_BYTES = 1 << 16  # enough to detect the format
 BLOCK_BYTES = 1 << 20  # what readers ask for at a time
 MAX_LAYERS = 8  # compressions around each other
 
@@ -31,7 +31,7 @@ class _ZstdFile(io.RawIOBase):
     end of the data.
     """
 
-    # A byte of input may become 32 KiB of output, all of which is in memory.
+    # A byte of input may become 32 KiB of output, which is held in memory.
     INPUT_BYTES = 2048
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -105,7 +105,7 @@ COMPRESSIONS = (
 
 
 @contextmanager
-def told(path: str) -> Iterator[None]:
+def trace_errors(path: str) -> Iterator[None]:
     """Turn the errors of reading or writing a file into a TraceError."""
     try:
         yield
@@ -129,7 +129,7 @@ class Source:
     path: str  # as the user wrote it, for messages
     location: str  # absolute: another process may have another directory
     layers: tuple[Compression, ...]
-    spool: object = None  # keeps the file at location, a copy of a pipe, while it is needed
+    spool: object = None  # of a pipe: the temporary file at location, deleted with this
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
@@ -163,13 +163,13 @@ STANDARD_INPUT = "-"
 
 
 def find_source(path: str) -> tuple[Source, bytes]:
-    """Return the file and the head of its contents, having found out how it is compressed.
+    """Return the file, with its compressions, and the head of its contents.
 
-    Traces are read more than once: a pipe, or standard input (``-``), is
-    copied to a temporary file.  Raises TraceError if there is no such file, it
+    Traces are read more than once, so a pipe or standard input (``-``) is
+    copied to a temporary file.  Raises TraceError if the file does not exist,
     cannot be read, or is empty.
     """
-    with told(path):
+    with trace_errors(path):
         source = _located(path)
         path = source.path
         head = source.head()
@@ -186,7 +186,7 @@ def find_source(path: str) -> tuple[Source, bytes]:
 
 
 def _located(path: str) -> Source:
-    """Return the file as it is; a pipe, as its copy."""
+    """Return the file itself, or the copy of a pipe."""
     if path == STANDARD_INPUT:
         with open(0, "rb", closefd=False) as stream:
             return _spooled("stdin", stream)

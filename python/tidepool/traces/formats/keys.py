@@ -1,4 +1,4 @@
-"""Keys that are no page numbers (strings, numbers below 0), made into pages."""
+"""Pages from keys that are not page numbers: strings, negative numbers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from tidepool.errors import TraceError
 
-HINT = "Keys that are no page numbers need --keys: hash, or number."
+HINT = "For keys that are not page numbers, give --keys hash or --keys number."
 
 
 class Keys(ABC):
-    """Makes pages of keys, in the order of a trace; equal keys are one page."""
+    """Turns keys into pages, in the order of a trace; equal keys become one page."""
 
     def pages(self, keys: Any) -> NDArray[np.uint64]:
-        """Return the pages of an array of texts, of bytes or of whole numbers, without nulls."""
+        """Return the pages for an array of strings, bytes or integers, without nulls."""
         distinct = _bytes(keys).dictionary_encode()
         words = distinct.dictionary.to_pylist()
         pages = np.fromiter(self._of(words), np.uint64, len(words))
@@ -29,11 +29,11 @@ class Keys(ABC):
 
     @abstractmethod
     def _of(self, keys: list[bytes]) -> Iterable[int]:
-        """Return the pages of distinct keys, in the order of their first use."""
+        """Yield the pages for distinct keys, which are in the order of their first use."""
 
 
 class HashedKeys(Keys):
-    """The page is the key's BLAKE2b hash of 8 bytes, as a little-endian number."""
+    """A page is the key's 8-byte BLAKE2b hash, as a little-endian number."""
 
     def _of(self, keys: list[bytes]) -> Iterable[int]:
         for key in keys:
@@ -42,7 +42,7 @@ class HashedKeys(Keys):
 
 
 class NumberedKeys(Keys):
-    """Keys are numbered from 0 in the order of their first use; some 150 bytes of memory each."""
+    """Keys are numbered from 0 by first use; each takes some 150 bytes of memory."""
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
@@ -56,13 +56,13 @@ KEYS: dict[str, type[Keys]] = {"hash": HashedKeys, "number": NumberedKeys}
 
 
 def check_keys(how: str | None) -> None:
-    """Raise TraceError unless this is None or a way to make pages of keys."""
+    """Raise TraceError unless this is None or in KEYS."""
     if how is not None and how not in KEYS:
-        raise TraceError(f'keys cannot be made into pages by "{how}"', "Use hash or number.")
+        raise TraceError(f'unknown way to make pages from keys: "{how}"', "Use hash or number.")
 
 
 def make_keys(how: str | None) -> Keys | None:
-    """Return what makes pages of keys in this way; None for none."""
+    """Return the named way to make pages from keys; None for None."""
     return None if how is None else KEYS[how]()
 
 
@@ -80,7 +80,7 @@ def are_keys(kind: Any) -> bool:
 
 
 def _bytes(keys: Any) -> Any:
-    """Return keys as bytes: a number's are its decimal digits, as in a text."""
+    """Return keys as bytes: of a number, its decimal digits."""
     if pa.types.is_dictionary(keys.type):
         keys = keys.dictionary_decode()
     if pa.types.is_integer(keys.type):

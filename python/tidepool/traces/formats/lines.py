@@ -1,4 +1,4 @@
-"""Writing columns as lines of text."""
+"""Columns written as lines of text."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tidepool.errors import TraceError
 from tidepool.traces.columns import DTYPES, column, resize
 from tidepool.traces.formats.base import FileTrace, NotHeldError
-from tidepool.traces.formats.input_file import Source, shown, told
+from tidepool.traces.formats.input_file import Source, shown, trace_errors
 from tidepool.traces.formats.parquet_file import open_parquet
 from tidepool.traces.model import CHUNK_ROWS, PAGE_SIZE, Chunk, Kind, Trace
 from tidepool.traces.provenance import parse_recorded
@@ -80,7 +80,7 @@ def write_native(trace: Trace, chunks: Iterator[Chunk], out: IO[bytes]) -> None:
 
 
 def _is_default(chunk: Chunk, name: str) -> bool:
-    """Whether a column says nothing, so that readers need not read it."""
+    """Whether a column has its default throughout, so that readers can skip it."""
     if name == "bitmap":
         return not chunk.bitmaps
     values = getattr(chunk, name)
@@ -122,7 +122,7 @@ class NativeTrace(FileTrace):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        with told(self.path), open_parquet(source) as file:
+        with trace_errors(self.path), open_parquet(source) as file:
             names = file.schema_arrow.names
             metadata = file.metadata.metadata or {}
             self.length = file.metadata.num_rows

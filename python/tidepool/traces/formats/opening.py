@@ -23,20 +23,19 @@ def open_trace(
 ) -> FileTrace:
     """Open a trace file; ``-`` is standard input.
 
-    gzip, xz and zstd are undone.  Without ``format``, the contents tell the
-    format, and where they do not, the name.  ``columns`` says where in a CSV
-    or Parquet file the fields of an event are, by the columns' names or by
-    their numbers from 1: {"page": "lbn", "kind": "op", "time": "ts:s"}.
-    ``keys`` says how to make pages of keys that are no page numbers: "hash"
-    or "number", as docs/trace-format.md describes.
+    gzip, xz and zstd are decompressed.  Without ``format``, the contents
+    determine the format, or else the name.  ``columns`` maps the fields of an
+    event to columns of a CSV or Parquet file, given by name or by number from
+    1: {"page": "lbn", "kind": "op", "time": "ts:s"}.  ``keys``, "hash" or
+    "number", makes pages from keys that are not page numbers, as described in
+    docs/trace-format.md.
 
-    Nothing more is read than to know what the file is (of a file of Redset,
-    all queries); the events are read by the trace's chunks(), as often as
-    that is called.  A pipe is read to its end, into a temporary file that
-    lasts as long as the trace.
+    Only the beginning of the file is read (of a Redset file, all queries);
+    each call of the trace's chunks() reads the events.  A pipe is copied to a
+    temporary file, which lives as long as the trace.
 
-    Raises TraceError if the file cannot be read, its format not told, or the
-    format leaves no such choice.
+    Raises TraceError if the file cannot be read, its format is unclear, or the
+    format has no such choice.
     """
     path = os.fspath(path)
     wanted = options = None
@@ -64,7 +63,7 @@ def open_trace(
 
 
 def _check(format: Format, choices: Choices) -> None:
-    """Raise TraceError if the format does not leave these choices."""
+    """Raise TraceError if the format does not have these choices."""
     if choices.columns is not None and "columns" not in format.takes:
         raise TraceError(f"a trace of format {format.name} has no columns to choose from")
     if choices.keys is not None and "keys" not in format.takes:

@@ -1,4 +1,4 @@
-"""Output files that are there whole or not at all."""
+"""Output files, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import IO
 def new_file(path: str) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes the place of ``path`` when all went well.
 
-    Until then it is a temporary file beside it; after a failure nothing is
-    left of it.  What exists and is not a regular file, a pipe or a device,
+    Until then it is a temporary file in the same directory, deleted after a
+    failure.  What exists and is not a regular file, a pipe or a device,
     is written to as it is.
     """
     try:

@@ -1,4 +1,4 @@
-"""Parquet files that are no traces of ours, read by a map from the fields of events to columns."""
+"""Parquet files other than native traces, read by a map from fields of events to columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from tidepool.errors import TraceError
 from tidepool.traces.formats.base import FileTrace
 from tidepool.traces.formats.fields import FIELDS, Column, EventMaker, find_columns
-from tidepool.traces.formats.input_file import Source, shown, told
+from tidepool.traces.formats.input_file import Source, shown, trace_errors
 from tidepool.traces.formats.keys import HINT, are_keys, make_keys
 from tidepool.traces.formats.parquet_file import open_parquet
 from tidepool.traces.model import CHUNK_ROWS, Chunk
@@ -19,8 +19,8 @@ from tidepool.traces.model import CHUNK_ROWS, Chunk
 class ParquetTrace(FileTrace):
     """A table of events, such as pandas writes.
 
-    ``columns`` says where the fields are; by default, in the columns of
-    their names.  ``keys`` says how pages are made of keys that are no numbers.
+    ``columns`` maps fields to columns; by default, to those of the same name.
+    ``keys`` is how pages are made from keys (keys.py).
     """
 
     format = "parquet"
@@ -29,7 +29,7 @@ class ParquetTrace(FileTrace):
         self, source: Source, columns: Mapping[str, Column] | None = None, keys: str | None = None
     ) -> None:
         super().__init__(source)
-        with told(self.path), open_parquet(source) as file:
+        with trace_errors(self.path), open_parquet(source) as file:
             schema = file.schema_arrow
             self.length = file.metadata.num_rows
         indexes = find_columns(self.path, columns, schema.names, keyed=keys is not None)
@@ -91,7 +91,7 @@ class ParquetTrace(FileTrace):
             raise self._wrong(values, field, wanted, row) from None
 
     def _wrong(self, values: Any, field: str, wanted: Any, row: int) -> TraceError:
-        """Return the error about the first value that is none of the wanted type."""
+        """Return the error for the first value that does not fit the wanted type."""
         at = next((i for i in range(len(values)) if not _fits(values[i], wanted)), 0)
         return TraceError(
             f'{self.path}: row {row + at + 1}: not a {field}: "{shown(str(values[at].as_py()))}"',

@@ -1,4 +1,4 @@
-"""Parquet files: opened also when compressed as a whole, damage told in one line."""
+"""Opening Parquet files, compressed as a whole or not; damage is a TraceError."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def open_parquet(source: Source) -> Iterator[pq.ParquetFile]:
     """Open a Parquet file; what goes wrong while it is open becomes a TraceError."""
     with (
         _uncompressed(source) as file,
-        _damage_told(source.path),
-        # read bit by bit, since somebody else's row groups may be large
+        _damage_errors(source.path),
+        # row groups of foreign files may be too large for memory
         pq.ParquetFile(
             file, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
         ) as parquet,
@@ -46,7 +46,7 @@ def _uncompressed(source: Source) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _damage_told(path: str) -> Iterator[None]:
+def _damage_errors(path: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:

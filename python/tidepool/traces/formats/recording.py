@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tidepool.errors import TraceError
 from tidepool.traces.formats.base import FileTrace
-from tidepool.traces.formats.input_file import Source, told
+from tidepool.traces.formats.input_file import Source, trace_errors
 from tidepool.traces.model import CHUNK_ROWS, Chunk, Kind
 from tidepool.traces.provenance import Recorded, parse_object, parse_recorded
 
@@ -69,7 +69,7 @@ class RecordingTrace(FileTrace):
         self._names: dict[str, str] = {}
         self.length = 0
         found: set[tuple[int, int]] = set()  # tablespace and database as one number, file
-        with told(self.path):
+        with trace_errors(self.path):
             for records in self._records():
                 self.length += len(records)
                 places, where = np.unique(_places(records), return_inverse=True)

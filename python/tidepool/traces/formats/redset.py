@@ -1,10 +1,9 @@
 """Amazon's Redset: metadata of queries, read as the scans that they may have made.
 
-Redset (A. van Renen et al.: Why TPC Is Not Enough, PVLDB 17, 2024) tells of
-each query on some Redshift instances when it arrived, how long it took, which
-tables it read and how many bytes, but neither which part of a table nor how
-large it is.  What is made of that, and what is assumed, is in
-docs/trace-format.md.
+Redset (A. van Renen et al.: Why TPC Is Not Enough, PVLDB 17, 2024) lists the
+queries of some Redshift instances: when each arrived, how long it took, which
+tables it read and how many bytes; not which part of a table, nor the table's
+size.  docs/trace-format.md describes what is derived and what is assumed.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from tidepool.errors import TraceError
 from tidepool.traces.columns import resize
 from tidepool.traces.draws import sources
 from tidepool.traces.formats.base import FileTrace
-from tidepool.traces.formats.input_file import Source, shown, told
+from tidepool.traces.formats.input_file import Source, shown, trace_errors
 from tidepool.traces.formats.parquet_file import open_parquet
 from tidepool.traces.model import PAGE_SIZE, Chunk
 from tidepool.traces.parameters import check_parameters, parameter, seed_parameter
@@ -64,7 +63,7 @@ class RedsetOptions:
 
     instance: int = parameter(-1, "number of the instance; -1: the only one", low=-1)
     first: int = parameter(0, "scanning queries of the instance to skip", low=0)
-    queries: int = parameter(200, "scanning queries in the trace, if there are so many", low=1)
+    queries: int = parameter(200, "scanning queries in the trace, at most", low=1)
     scale: float = parameter(
         0.0,
         f"pages in the trace per page scanned; 0: so many that {MAX_READS:,} are read, at most 1",
@@ -114,7 +113,7 @@ class RedsetTrace(FileTrace):
 
     def _metadata(self, options: RedsetOptions) -> _Metadata:
         metadata = _Metadata(self.path, options)
-        with told(self.path), open_parquet(self.source) as file:
+        with trace_errors(self.path), open_parquet(self.source) as file:
             if missing := set(SCHEMA.names) - set(file.schema_arrow.names):
                 raise TraceError(f'{self.path}: no column "{min(missing)}"')
             for batch in file.iter_batches(BATCH_ROWS, columns=SCHEMA.names, use_threads=False):
@@ -127,7 +126,7 @@ class RedsetTrace(FileTrace):
 
 def is_redset(source: Source) -> bool:
     """Whether a Parquet file has the columns of Redset."""
-    with told(source.path), open_parquet(source) as file:
+    with trace_errors(source.path), open_parquet(source) as file:
         return set(SCHEMA.names) <= set(file.schema_arrow.names)
 
 

@@ -1,4 +1,4 @@
-"""The trace formats: what they are called, what they hold, who reads and writes them."""
+"""The trace formats: names, contents, readers and writers."""
 
 from __future__ import annotations
 
@@ -33,11 +33,10 @@ EVERYTHING = frozenset({"events", "writes", "time", "flags", "backend", "scan"})
 
 @dataclass(frozen=True)
 class Choices:
-    """What a user may choose when a file is opened.
+    """A user's choices for reading a file.
 
-    ``columns`` says where the fields of an event are, ``keys`` how pages are
-    made of keys that are no numbers (keys.py); ``options`` follow a format's
-    name.
+    ``columns`` maps fields to columns, ``keys`` is how pages are made from keys
+    (keys.py), ``options`` are those after the format's name.
     """
 
     columns: Mapping[str, Column] | None = None
@@ -49,11 +48,11 @@ class Choices:
 class Format:
     """A trace format.
 
-    ``holds`` is what a file can say beside the pages referenced: "events"
+    ``holds`` is what a file can hold besides the pages referenced: "events"
     other than references, which references are "writes", "time" or only
     "seconds", "flags", "backend", "scan", the relations' "names".  A format
-    without ``write`` is only read.  ``takes`` names the choices that its reader
-    has; ``options`` is the dataclass of those that follow its name.
+    without ``write`` is read only.  ``takes`` names the choices that its reader
+    accepts; ``options`` is the dataclass of its own options.
     """
 
     name: str

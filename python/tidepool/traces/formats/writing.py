@@ -13,7 +13,7 @@ from tidepool.errors import TraceError
 from tidepool.traces.columns import references, select
 from tidepool.traces.formats.base import NotHeldError
 from tidepool.traces.formats.detection import format_of_name
-from tidepool.traces.formats.input_file import COMPRESSIONS, Compression, told
+from tidepool.traces.formats.input_file import COMPRESSIONS, Compression, trace_errors
 from tidepool.traces.formats.output_file import new_file
 from tidepool.traces.formats.registry import WRITABLE, Format, find_format
 from tidepool.traces.model import PAGE_SIZE, Chunk, Kind, Trace
@@ -31,7 +31,7 @@ class Written:
 def write_trace(trace: Trace, path: str | os.PathLike[str], format: str | None = None) -> Written:
     """Write a trace to a file and return what of it got lost.
 
-    Without ``format`` the name's extension tells it; a further .gz, .xz or
+    Without ``format`` the name's extension determines it; a further .gz, .xz or
     .zst compresses.  After an error the file is what it was before.
 
     Raises TraceError if the format is unknown, the trace cannot be read, has
@@ -49,7 +49,7 @@ def write_trace(trace: Trace, path: str | os.PathLike[str], format: str | None =
             f"traces of format {into.name} are only read", f"Write one of {', '.join(WRITABLE)}."
         )
     account = _Account(trace, into)
-    with told(path), ExitStack() as stack:
+    with trace_errors(path), ExitStack() as stack:
         out = stack.enter_context(new_file(path))
         for compression in _compressions(path):
             out = stack.enter_context(compression.writer(out))

@@ -31,7 +31,7 @@ class PlannedScan:
     groups set in it and does not wrap; use ``bitmap_scan`` to make one.
     ``through`` is the flag that its events carry: SEQUENTIAL, BITMAP or INDEX.
 
-    Raises TraceError if there are not so many blocks.
+    Raises TraceError if the scan does not fit into its blocks.
     """
 
     scan: int  # its number in the trace, from 1
@@ -146,7 +146,7 @@ def closed_loop(scans: Iterable[PlannedScan], start: float = 0.0) -> Iterator[Pl
 
 
 def stream_events(scans: Iterable[PlannedScan]) -> Iterator[Chunk]:
-    """Yield the events of scans of which none begins before the one before it."""
+    """Yield the events of scans that are in the order of their starts."""
     for scan in scans:
         yield from scan.events()
 

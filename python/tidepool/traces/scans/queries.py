@@ -1,4 +1,4 @@
-"""From queries of which it is known how much they read, not what, to scans.
+"""Scans made from queries: known is how much each query read, not which blocks.
 
 As Khalaji, Guo, Vanderkooy and Daudjee (PVLDB 18, 2025) do with Redset: a
 scan covers a range of its table of the size read, anywhere in the table with
