@@ -34,12 +34,18 @@ def scratch() -> Iterator[Path]:
         path.chmod(0o755)
         yield path
         for _ in range(100):
-            left = list(path.iterdir())
-            if not left:
+            left = (list(path.iterdir()), processes(name))
+            if left == ([], ""):
                 break
+            # a server gives up its directory a moment before it is gone itself
             time.sleep(0.1)
-        servers = subprocess.run(["pgrep", "-f", name], capture_output=True, text=True, check=False)
-        assert (left, servers.stdout) == ([], "")
+        assert left == ([], "")
+
+
+def processes(text: str) -> str:
+    """The processes with a text in their command lines."""
+    command = ["pgrep", "--list-full", "--full", text]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def start(scratch: Path, *args: object, programs: Path = BIN, **more: Any) -> subprocess.Popen[str]:
