@@ -11,9 +11,8 @@ recorded and replayed with what the server ran:
   with queues and without.  Goal: within 0.5 % of the live hits.
 
 keep never evicts; as the pool's only algorithm it leaves all choices to the
-clock, so it is replayed as that.  pbm goes by the time, which is told and
-recorded at different moments.  w_tinylfu counts pages by a hash of what they
-are called, which is not the same in a server and in its trace.
+clock, so it is replayed as that.  w_tinylfu counts pages by a hash of what
+they are called, which is not the same in a server and in its trace.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Processes that an interrupt reaches wherever the tests are run."""
+"""Processes that signals end wherever the tests are run."""
 
 import signal
 
 
 def heed_interrupts() -> None:
-    """Undo what a shell does to its background jobs, which ignore SIGINT; for preexec_fn."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """For preexec_fn: undo that background jobs of a shell ignore SIGINT, those of nohup SIGHUP."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)

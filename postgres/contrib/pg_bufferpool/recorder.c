@@ -189,7 +189,8 @@ open_file(void)
 	memcpy(header.magic, RECORDING_MAGIC, sizeof(header.magic));
 	header.version = RECORDING_VERSION;
 	header.text_size = data.len - sizeof(header);
-	header.origin = origin = BufferPoolRecorderTime();
+	/* a whole microsecond: algorithms know the same times, in microseconds */
+	header.origin = origin = BufferPoolRecorderTime() / NS_PER_US * NS_PER_US;
 	header.page_size = BLCKSZ;
 	memcpy(data.data, &header, sizeof(header));
 	while (data.len % sizeof(BufferRecord) != 0)

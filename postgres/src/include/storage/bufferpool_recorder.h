@@ -94,9 +94,11 @@ extern int	BufferPoolDefaultTraceBuffers(void);
 extern Size BufferPoolRecorderShmemSize(void);
 extern void BufferPoolRecorderShmemInit(void);
 extern void BufferPoolRecorderInitProcess(void);
+extern uint64 BufferPoolRecordSearch(void);
+extern void BufferPoolRecordNoChoice(void);
 extern void BufferPoolRecordChoice(void);
-extern void BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
-									  uint32 flags);
+extern uint64 BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
+										uint32 flags);
 extern void BufferPoolRecordDirtied(const BufferTag *tag);
 extern void BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 								   BlockNumber first);

@@ -73,6 +73,7 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 	uint32		wants = BufferPoolActive() ? pool->flags :
 		BUFFERPOOL_HIT_NOTHING;
 	uint32		flags = BufferPoolAccessFlags(io_context);
+	uint64		time = 0;		/* as recorded, or 0 */
 	tp_page		page;
 	tp_page		known;
 
@@ -82,7 +83,8 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 	if (note_reference(page))
 		flags |= TP_CORRELATED;
 	if (BufferPoolRecording())
-		BufferPoolRecordReference(&buf->tag, RECORD_READ, flags | RECORD_HIT);
+		time = BufferPoolRecordReference(&buf->tag, RECORD_READ,
+										 flags | RECORD_HIT);
 	if (wants & BUFFERPOOL_HIT_NOTHING)
 		return;
 	if ((flags & (TP_CORRELATED | TP_VACUUM)) && !(wants & BUFFERPOOL_COUNTS_ALL))
@@ -95,9 +97,10 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 		BufferPoolQueueHit(pool, buf->buf_id, page, flags);
 	else if (pool->routine->page_of(pool, buf->buf_id, &known))
 	{
-		tp_access	access = BufferPoolAccessAt(wants & BUFFERPOOL_USES_TIME ?
-												coarse_now() : 0, flags);
+		tp_access	access = BufferPoolAccessAt(0, flags);
 
+		if (wants & BUFFERPOOL_USES_TIME)
+			access.now = time != 0 ? time : coarse_now();
 		pool->routine->hit(pool, buf->buf_id, &access);
 	}
 	else if (!(wants & BUFFERPOOL_CHOICE_LOCK_FREE))

@@ -60,6 +60,9 @@ static int	my_ring = -1;
 /* When this process chose the buffer for the page it is bringing in, or 0. */
 static uint64 chosen_at;
 
+/* When this process's search for a victim began, if its algorithm was told. */
+static uint64 search_began;
+
 /* ---- set-up ---- */
 
 /* The number of processes that may use shared buffers.  Each has a ring. */
@@ -209,6 +212,13 @@ BufferPoolRecorderTime(void)
 	return INSTR_TIME_GET_NANOSEC(now);
 }
 
+/* The time of what a search for a victim meets. */
+static uint64
+event_time(void)
+{
+	return search_began != 0 ? search_began : BufferPoolRecorderTime();
+}
+
 /*
  * Is this page in the sample?  The rule of docs/trace-format.md for seed 0,
  * with the file number in place of the relation number.
@@ -276,6 +286,25 @@ wake_recorder(void)
 }
 
 /*
+ * Note that a search for a victim begins, by an algorithm that goes by the
+ * time.  What the search meets and its choice are recorded with this time.
+ * Returns it in microseconds, for the algorithm.
+ */
+uint64
+BufferPoolRecordSearch(void)
+{
+	search_began = BufferPoolRecorderTime();
+	return search_began / NS_PER_US;
+}
+
+/* Note that a search for a victim has ended without a choice. */
+void
+BufferPoolRecordNoChoice(void)
+{
+	search_began = 0;
+}
+
+/*
  * Note that a search for a victim has chosen a buffer.  The page that comes
  * into it is recorded with this time, because a replay chooses when it reaches
  * the reference: it then sees the same past as this search did.
@@ -286,23 +315,28 @@ void
 BufferPoolRecordChoice(void)
 {
 	if (BufferPoolRecording())
-		chosen_at = BufferPoolRecorderTime();
+		chosen_at = event_time();
+	search_began = 0;
 }
 
 /*
  * Record a reference to this page: RECORD_READ, or RECORD_WRITE for a new
- * block.  Never blocks, allocates or fails.
+ * block.  Returns its time in microseconds, for an algorithm that goes by it;
+ * 0 if the page is not in the sample.  Never blocks, allocates or fails.
  */
-void
+uint64
 BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags)
 {
 	uint64		time = flags & RECORD_HIT ? 0 : chosen_at;
 
 	chosen_at = 0;
 	if (!in_sample(tag))
-		return;
-	(void) put(tag, kind, flags, time != 0 ? time : BufferPoolRecorderTime());
+		return 0;
+	if (time == 0)
+		time = BufferPoolRecorderTime();
+	(void) put(tag, kind, flags, time);
 	wake_recorder();
+	return time / NS_PER_US;
 }
 
 /* Record that this page has become dirty.  May be in a critical section. */
@@ -338,7 +372,7 @@ record_pins(BufferDesc *buf, bool pinned)
 	if (BufferPoolMetPinned[buf->buf_id] != pinned &&
 		(!in_sample(&buf->tag) ||
 		 put(&buf->tag, pinned ? RECORD_PINNED : RECORD_UNPINNED, 0,
-			 BufferPoolRecorderTime())))
+			 event_time())))
 		BufferPoolMetPinned[buf->buf_id] = pinned;
 }
 

@@ -195,25 +195,33 @@ BufferPoolGetVictim(const BufferTag *tag, IOContext io_context,
 {
 	BufferPool *pool = &DefaultBufferPool;
 	bool		locked = !(pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE);
-	tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool),
+	bool		record_search = (pool->flags & BUFFERPOOL_USES_TIME) != 0 &&
+		BufferPoolRecording();
+	tp_access	access = BufferPoolAccessAt(record_search ? 0 :
+											BufferPoolTime(pool),
 											BufferPoolAccessFlags(io_context));
 	tp_page		incoming = tag != NULL ? BufferTagPage(tag) :
 		tp_page_make(0, InvalidBlockNumber);
 
 	BufferPoolAtEOXact();		/* an error may have left a choice pending */
-	chosen_at = access.now;
 	if (locked)
 	{
 		expect_victim(pool);
 		BufferPoolPrefetchQueue(pool);
 		BufferPoolLock(pool);
-		BufferPoolCommitQueue(pool, &access);
 	}
 	else
 		BufferPoolFollowReset(pool);
+	if (record_search)
+		access.now = BufferPoolRecordSearch();
+	if (locked)
+		BufferPoolCommitQueue(pool, &access);
+	chosen_at = access.now;
 	chosen = choose(pool, incoming, &access, buf_state);
 	if (chosen != NULL)
 		BufferPoolRecordChoice();
+	else if (record_search)
+		BufferPoolRecordNoChoice();
 	if (locked)
 	{
 		if (chosen != NULL)
@@ -314,6 +322,7 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 	BufferPool *pool = &DefaultBufferPool;
 	tp_page		page;
 	tp_page		known;
+	uint64		recorded_at = 0;	/* or 0 */
 	uint32		flags = BufferPoolAccessFlags(io_context);
 
 	BufferPoolCount(extended ? BUFFERPOOL_EXTENDS : BUFFERPOOL_READS);
@@ -321,8 +330,9 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 		return;
 	page = BufferTagPage(&buf->tag);
 	if (BufferPoolRecording())
-		BufferPoolRecordReference(&buf->tag,
-								  extended ? RECORD_WRITE : RECORD_READ, flags);
+		recorded_at = BufferPoolRecordReference(&buf->tag, extended ?
+												RECORD_WRITE : RECORD_READ,
+												flags);
 	BufferPoolReferenced(page);
 	if (!BufferPoolActive())
 		return;
@@ -332,8 +342,9 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 		BufferPoolQueueAdmission(pool, buf->buf_id, page, flags);
 	else if (!pool->routine->page_of(pool, buf->buf_id, &known))
 	{
-		tp_access	access = BufferPoolAccessAt(buf == taken ? chosen_at :
-												BufferPoolTime(pool), flags);
+		uint64		now = buf == taken ? chosen_at :
+			recorded_at != 0 ? recorded_at : BufferPoolTime(pool);
+		tp_access	access = BufferPoolAccessAt(now, flags);
 
 		pool->routine->admit(pool, buf->buf_id, page, &access);
 		/* prepare this process's next choice, which others do not affect */
