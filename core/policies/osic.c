@@ -250,10 +250,7 @@ osic_check(const tp_pool *pool, tp_report report, void *arg)
 		bad += tp_expect(state->hands[i] >= begin_of(state, i) &&
 						 state->hands[i] < begin_of(state, i + 1),
 						 "hand outside its partition", i, report, arg);
-	for (uint32_t i = 0; i < n; i++)
-		bad += tp_expect(count_of(pool, pool->members[i]) <= HOT,
-						 "page neither hot nor cool", pool->members[i], report,
-						 arg);
+	bad += counts_check(pool, HOT, "page neither hot nor cool", report, arg);
 	return bad;
 }
 

@@ -218,10 +218,8 @@ s3fifo_check(const tp_pool *pool, tp_report report, void *arg)
 	bad += tp_expect(pool->header->ghost_count <= state->ghost_limit,
 					 "more ghosts than G may hold", pool->header->ghost_count,
 					 report, arg);
-	for (uint32_t i = 0; i < pool->header->frames; i++)
-		bad += tp_expect(count_of(pool, pool->members[i]) <= MAX_FREQUENCY,
-						 "frequency above the maximum", pool->members[i],
-						 report, arg);
+	bad += counts_check(pool, MAX_FREQUENCY, "frequency above the maximum",
+						report, arg);
 	return bad;
 }
 

@@ -38,6 +38,19 @@ raise_count(const tp_pool *pool, uint32_t frame, uint8_t limit)
 		set_count(pool, frame, (uint8_t) (count + 1));
 }
 
+/* For tp_policy.check: no frame of the pool has a count above limit. */
+static inline int
+counts_check(const tp_pool *pool, uint8_t limit, const char *what,
+			 tp_report report, void *arg)
+{
+	int			bad = 0;
+
+	for (uint32_t i = 0; i < pool->header->frames; i++)
+		bad += tp_expect(count_of(pool, pool->members[i]) <= limit, what,
+						 pool->members[i], report, arg);
+	return bad;
+}
+
 /* A stage of a walk: the frames of a linked list with counts low .. high. */
 typedef struct count_stage
 {
