@@ -35,6 +35,7 @@
  * Memory: nothing beside the node; one ghost a frame.
  */
 #include "tidepool/parts/count.h"
+#include "tidepool/parts/queue_pair.h"
 
 enum
 {
@@ -82,49 +83,28 @@ car_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	raise_count(pool, frame, 1);
 }
 
-/*
- * Line 24: the page under the hand of the clock whose turn it is, or of the
- * other one, or TP_NONE.  in_vain[clock]: a search of it has found nothing.
- */
-static uint32_t
-next_page(const tp_pool *pool, bool *in_vain, tp_usable usable, void *arg)
-{
-	unsigned	first = t1_first(pool) ? T1 : T2;
-	const unsigned clocks[] = {first, first == T1 ? T2 : T1};
-
-	for (int i = 0; i < 2; i++)
-	{
-		uint32_t	frame = in_vain[clocks[i]] ? TP_NONE :
-			tp_list_search(pool, clocks[i], usable, arg);
-
-		if (frame != TP_NONE)
-			return frame;
-		in_vain[clocks[i]] = true;
-	}
-	return TP_NONE;
-}
-
 /* Lines 22 to 39, replace(), without lines 27 and 34. */
 static uint32_t
 car_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		   const tp_access *access)
 {
 	static const uint8_t order[] = {T1, T2};
-	bool		in_vain[T2 + 1] = {false};
+	queue_pair_search search = {{false}};
 
 	(void) incoming;
 	(void) access;
 	for (uint64_t looks = UINT64_C(2) * tp_resident(pool) + 1; looks > 0; looks--)
 	{
-		uint32_t	frame = next_page(pool, in_vain, usable, arg);
+		bool		t1 = t1_first(pool);	/* line 24 */
+		uint32_t	frame = queue_pair_next(pool, &search, t1 ? T1 : T2,
+											t1 ? T2 : T1, usable, arg);
 
 		if (frame == TP_NONE)
 			break;
 		if (count_of(pool, frame) == 0)
 			return frame;		/* lines 25, 32 */
 		set_count(pool, frame, 0);	/* lines 29, 36 */
-		tp_list_move_head(pool, T2, frame);
-		in_vain[T2] = false;
+		queue_pair_move(pool, &search, T2, frame);
 	}
 	return tp_lists_usable_tail(pool, order, 2, usable, arg);
 }

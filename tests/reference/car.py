@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Evicted, Frames, Model, last_usable, promotes
+from reference.base import Evicted, Frames, Model, promotes
+from reference.queue_pair import choose_of_pair
 
 
 class CAR(Model):
@@ -43,27 +44,17 @@ class CAR(Model):
         """Lines 1 and 2."""
         self.bit[frame] = 1
 
+    def t1_has_turn(self) -> bool:
+        """Line 24."""
+        return len(self.T1) >= max(1, self.p)
+
+    def spared(self, frame: int) -> bool:
+        bit, self.bit[frame] = self.bit[frame], 0
+        return bit == 1
+
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
         """The procedure replace, lines 22 to 39, up to the demotion."""
-        exhausted: list[Frames] = []  # clocks in which a search has found nothing
-        while len(exhausted) < 2:
-            t1_first = len(self.T1) >= max(1, self.p)
-            clocks = [self.T1, self.T2] if t1_first else [self.T2, self.T1]
-            clock = next(c for c in clocks if all(c is not e for e in exhausted))
-            frame = clock.search(unusable)
-            if frame is None:
-                exhausted.append(clock)
-            elif self.bit[frame] == 0:
-                return frame
-            else:
-                self.bit[frame] = 0
-                if clock is self.T2:
-                    self.T2.to_head(frame)
-                else:
-                    self.T1.remove(frame)
-                    self.T2.insert(0, frame)
-                exhausted = [c for c in exhausted if c is not self.T2]
-        return last_usable(self.T2 + self.T1, unusable)
+        return choose_of_pair((self.T1, self.T2), self.t1_has_turn, self.spared, unusable)
 
     def on_evict(self, frame: int, flags: int) -> None:
         """Lines 27 and 34."""
@@ -114,7 +105,7 @@ class CAR(Model):
 
     def coldest(self) -> list[int]:
         t1, t2 = self.T1[::-1], self.T2[::-1]
-        zeros = t1 + t2 if len(self.T1) >= max(1, self.p) else t2 + t1
+        zeros = t1 + t2 if self.t1_has_turn() else t2 + t1
         return [frame for frame in zeros if self.bit[frame] == 0] + [
             frame for frame in t2 + t1 if self.bit[frame] == 1
         ]
