@@ -32,31 +32,16 @@
  * Memory: 8 bytes a frame beside the node; `ghost` ghosts per frame.
  */
 #include "tidepool/parts/count.h"
-#include "tidepool/parts/queue_pair.h"
+#include "tidepool/parts/small_main.h"
 
 enum
 {
-	SMALL = 1,					/* where pages come in */
-	MAIN						/* referenced after the window, or remembered */
-};
-
-enum
-{
-	GHOST = 1					/* pages evicted from the small queue */
-};
-
-enum
-{
-	PARAM_SMALL,
-	PARAM_GHOST,
-	PARAM_WINDOW
+	PARAM_WINDOW = SMALL_MAIN_PARAMS
 };
 
 typedef struct clock2q_plus_state
 {
-	uint32_t	target;			/* size from which on the small queue gives
-								 * the victim */
-	uint32_t	ghost_limit;	/* most ghosts */
+	small_main_state queues;
 	uint32_t	window;			/* newest pages of the small queue whose
 								 * references do not count */
 	uint32_t	insertions;		/* into the small queue, modulo 2^32 */
@@ -90,13 +75,6 @@ clock2q_plus_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		raise_count(pool, frame, 1);
 }
 
-static bool
-small_is_full(const tp_pool *pool)
-{
-	return tp_list_of(pool, SMALL)->count >=
-		tp_state(pool, clock2q_plus_state)->target;
-}
-
 static uint32_t
 clock2q_plus_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 					void *arg, const tp_access *access)
@@ -110,11 +88,7 @@ clock2q_plus_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 	/* a page moves from the small queue once, and goes round main once */
 	for (uint64_t looks = UINT64_C(2) * tp_resident(pool) + 1; looks > 0; looks--)
 	{
-		bool		small_first = small_is_full(pool);
-		uint32_t	frame = queue_pair_next(pool, &search,
-											small_first ? SMALL : MAIN,
-											small_first ? MAIN : SMALL,
-											usable, arg);
+		uint32_t	frame = small_main_next(pool, &search, usable, arg);
 
 		if (frame == TP_NONE)
 			break;
@@ -143,11 +117,8 @@ static void
 clock2q_plus_admit(const tp_pool *pool, uint32_t frame,
 				   const tp_access *access)
 {
-	uint32_t	ghost = tp_ghost_of_node(pool, frame);
-	bool		remembered = ghost != TP_NONE && tp_promotes(access);
+	bool		remembered = small_main_remembers(pool, frame, access);
 
-	if (ghost != TP_NONE)
-		tp_ghost_remove(pool, ghost);
 	set_count(pool, frame, 0);
 	if (remembered)
 		tp_list_push_head(pool, MAIN, frame);
@@ -161,50 +132,35 @@ clock2q_plus_forget(const tp_pool *pool, uint32_t frame)
 	tp_list_remove(pool, frame);
 }
 
+/* The target of the small queue has changed. */
 static void
-clock2q_plus_evict(const tp_pool *pool, uint32_t frame,
-				   const tp_access *access)
-{
-	uint32_t	limit = tp_state(pool, clock2q_plus_state)->ghost_limit;
-	bool		from_small = pool->nodes[frame].list == SMALL;
-
-	(void) access;
-	tp_list_remove(pool, frame);
-	if (!from_small || limit == 0)
-		return;
-	tp_trim_ghosts(pool, limit - 1);
-	tp_ghost_push(pool, GHOST, frame);
-}
-
-/* The pool's size has changed. */
-static void
-set_sizes(const tp_pool *pool)
+set_window(const tp_pool *pool)
 {
 	clock2q_plus_state *state = tp_state(pool, clock2q_plus_state);
-	const double *params = pool->header->params;
-	uint32_t	c = pool->header->frames;
 
-	state->target = (uint32_t) (params[PARAM_SMALL] * c);
-	if (state->target == 0)
-		state->target = 1;
-	state->ghost_limit = (uint32_t) (params[PARAM_GHOST] * c);
-	state->window = (uint32_t) (params[PARAM_WINDOW] * state->target);
+	state->window = (uint32_t) (pool->header->params[PARAM_WINDOW] *
+								state->queues.target);
+}
+
+static void
+clock2q_plus_init(const tp_pool *pool)
+{
+	small_main_init(pool);
+	set_window(pool);
 }
 
 static void
 clock2q_plus_join(const tp_pool *pool, uint32_t frame)
 {
-	(void) frame;
-	set_sizes(pool);
+	small_main_join(pool, frame);
+	set_window(pool);
 }
 
 static void
 clock2q_plus_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 {
-	(void) frame;
-	(void) slot;
-	set_sizes(pool);
-	tp_trim_ghosts(pool, tp_state(pool, clock2q_plus_state)->ghost_limit);
+	small_main_leave(pool, frame, slot);
+	set_window(pool);
 }
 
 static uint32_t
@@ -217,8 +173,8 @@ clock2q_plus_coldest(const tp_pool *pool, tp_cursor *cursor)
 		{MAIN, 0, 0}, {SMALL, 0, 0}, {SMALL, 1, 1}, {MAIN, 1, 1}
 	};
 
-	return coldest_by_count(pool, cursor, small_is_full(pool) ? small_first :
-							main_first, 4);
+	return coldest_by_count(pool, cursor, small_has_target_size(pool) ?
+							small_first : main_first, 4);
 }
 
 static uint32_t
@@ -232,34 +188,12 @@ clock2q_plus_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 static int
 clock2q_plus_check(const tp_pool *pool, tp_report report, void *arg)
 {
-	const clock2q_plus_state *state = tp_state(pool, clock2q_plus_state);
-	int			bad = 0;
-
-	bad += tp_expect(state->target >= 1, "no target for the small queue", 0,
-					 report, arg);
-	bad += tp_expect(pool->header->ghost_count <= state->ghost_limit,
-					 "too many ghosts", pool->header->ghost_count, report, arg);
-	bad += counts_check(pool, 1, "reference bit above 1", report, arg);
-	return bad;
-}
-
-static double
-clock2q_plus_ghosts(const double *params)
-{
-	return params[PARAM_GHOST];
+	return small_main_check(pool, report, arg) +
+		counts_check(pool, 1, "reference bit above 1", report, arg);
 }
 
 static const tp_param clock2q_plus_params[] = {
-	[PARAM_SMALL] = {
-		.name = "small", .type = TP_PARAM_FRACTION,
-		.default_value = 0.1, .min = 0, .max = 1,
-		.help = "target size of the small queue"
-	},
-	[PARAM_GHOST] = {
-		.name = "ghost", .type = TP_PARAM_FRACTION,
-		.default_value = 0.9, .min = 0, .max = 8,
-		.help = "limit of the ghost queue"
-	},
+	SMALL_MAIN_PARAM_ROWS,
 	[PARAM_WINDOW] = {
 		.name = "window", .type = TP_PARAM_REAL,
 		.default_value = 0.5, .min = 0, .max = 1,
@@ -269,7 +203,7 @@ static const tp_param clock2q_plus_params[] = {
 };
 
 static const tp_field clock2q_plus_fields[] = {
-	{"target", TP_FIELD_U32, offsetof(clock2q_plus_state, target)},
+	{"target", TP_FIELD_U32, offsetof(clock2q_plus_state, queues.target)},
 	{"window", TP_FIELD_U32, offsetof(clock2q_plus_state, window)},
 	{0}
 };
@@ -285,13 +219,13 @@ const tp_policy tp_policy_clock2q_plus = {
 	.fields = clock2q_plus_fields,
 	.lists = {{"small"}, {"main"}},
 	.ghost_lists = {"ghost"},
-	.ghosts = clock2q_plus_ghosts,
-	.init = set_sizes,
+	.ghosts = small_main_ghosts,
+	.init = clock2q_plus_init,
 	.join = clock2q_plus_join,
 	.leave = clock2q_plus_leave,
 	.hit = clock2q_plus_hit,
 	.victim = clock2q_plus_victim,
-	.evict = clock2q_plus_evict,
+	.evict = small_main_evict,
 	.admit = clock2q_plus_admit,
 	.forget = clock2q_plus_forget,
 	.coldest = clock2q_plus_coldest,

@@ -36,70 +36,16 @@
  * Memory: nothing in addition to the node; `ghost` ghosts a frame.
  */
 #include "tidepool/parts/count.h"
-#include "tidepool/parts/queue_pair.h"
+#include "tidepool/parts/small_main.h"
 
 enum
 {
-	S = 1,						/* small: where pages come in */
-	M							/* main: referenced more than once in S, or
+	S = SMALL,					/* small: where pages come in */
+	M = MAIN					/* main: referenced more than once in S, or
 								 * remembered in G */
 };
 
-enum
-{
-	G = 1						/* ghosts of pages evicted from S */
-};
-
-enum
-{
-	PARAM_SMALL,
-	PARAM_GHOST
-};
-
 #define MAX_FREQUENCY 3
-
-typedef struct s3fifo_state
-{
-	uint32_t	target;			/* S gives pages from this size on */
-	uint32_t	ghost_limit;	/* most ghosts in G */
-} s3fifo_state;
-
-/* Algorithm 1, EVICT: is it the turn of S? */
-static bool
-s_has_target_size(const tp_pool *pool)
-{
-	return tp_list_of(pool, S)->count >= tp_state(pool, s3fifo_state)->target;
-}
-
-/* The pool's size has changed. */
-static void
-set_targets(const tp_pool *pool)
-{
-	s3fifo_state *state = tp_state(pool, s3fifo_state);
-	const double *params = pool->header->params;
-	uint32_t	c = pool->header->frames;
-
-	state->target = (uint32_t) (params[PARAM_SMALL] * c);
-	if (state->target == 0)
-		state->target = 1;
-	state->ghost_limit = (uint32_t) (params[PARAM_GHOST] * c);
-}
-
-static void
-s3fifo_join(const tp_pool *pool, uint32_t frame)
-{
-	(void) frame;
-	set_targets(pool);
-}
-
-static void
-s3fifo_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
-{
-	(void) frame;
-	(void) slot;
-	set_targets(pool);
-	tp_trim_ghosts(pool, tp_state(pool, s3fifo_state)->ghost_limit);
-}
 
 /* Algorithm 1, READ, a hit. */
 static void
@@ -125,9 +71,7 @@ s3fifo_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 	(void) access;
 	for (uint64_t looks = UINT64_C(3) * tp_resident(pool) + 1; looks > 0; looks--)
 	{
-		bool		s_first = s_has_target_size(pool);
-		uint32_t	frame = queue_pair_next(pool, &search, s_first ? S : M,
-											s_first ? M : S, usable, arg);
+		uint32_t	frame = small_main_next(pool, &search, usable, arg);
 		uint8_t		frequency;
 		bool		on_s;
 
@@ -147,15 +91,8 @@ s3fifo_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 static void
 s3fifo_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
-	uint32_t	ghost = tp_ghost_of_node(pool, frame);
-	unsigned	list = S;
+	unsigned	list = small_main_remembers(pool, frame, access) ? M : S;
 
-	if (ghost != TP_NONE)
-	{
-		if (tp_promotes(access))
-			list = M;
-		tp_ghost_remove(pool, ghost);
-	}
 	set_count(pool, frame, 0);
 	tp_list_push_head(pool, list, frame);
 }
@@ -164,21 +101,6 @@ static void
 s3fifo_forget(const tp_pool *pool, uint32_t frame)
 {
 	tp_list_remove(pool, frame);
-}
-
-/* Algorithm 1, EVICTS and EVICTM: a page of S leaves a ghost. */
-static void
-s3fifo_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
-{
-	uint32_t	limit = tp_state(pool, s3fifo_state)->ghost_limit;
-	bool		from_s = pool->nodes[frame].list == S;
-
-	(void) access;
-	s3fifo_forget(pool, frame);
-	if (!from_s || limit == 0)
-		return;
-	tp_trim_ghosts(pool, limit - 1);
-	tp_ghost_push(pool, G, frame);
 }
 
 /*
@@ -196,7 +118,7 @@ s3fifo_coldest(const tp_pool *pool, tp_cursor *cursor)
 	};
 
 	return coldest_by_count(pool, cursor,
-							s_has_target_size(pool) ? s_then_m : m_then_s, 6);
+							small_has_target_size(pool) ? s_then_m : m_then_s, 6);
 }
 
 /* S may fall below its target with any miss, so the tails of both queues. */
@@ -211,40 +133,18 @@ s3fifo_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 static int
 s3fifo_check(const tp_pool *pool, tp_report report, void *arg)
 {
-	s3fifo_state *state = tp_state(pool, s3fifo_state);
-	int			bad = 0;
-
-	bad += tp_expect(state->target >= 1, "no target for S", 0, report, arg);
-	bad += tp_expect(pool->header->ghost_count <= state->ghost_limit,
-					 "more ghosts than G may hold", pool->header->ghost_count,
-					 report, arg);
-	bad += counts_check(pool, MAX_FREQUENCY, "frequency above the maximum",
-						report, arg);
-	return bad;
-}
-
-static double
-s3fifo_ghosts(const double *params)
-{
-	return params[PARAM_GHOST];
+	return small_main_check(pool, report, arg) +
+		counts_check(pool, MAX_FREQUENCY, "frequency above the maximum", report,
+					 arg);
 }
 
 static const tp_param s3fifo_params[] = {
-	[PARAM_SMALL] = {
-		.name = "small", .type = TP_PARAM_FRACTION,
-		.default_value = 0.1, .min = 0, .max = 1,
-		.help = "target size of the small queue"
-	},
-	[PARAM_GHOST] = {
-		.name = "ghost", .type = TP_PARAM_FRACTION,
-		.default_value = 0.9, .min = 0, .max = 8,
-		.help = "limit of the ghost queue"
-	},
+	SMALL_MAIN_PARAM_ROWS,
 	{0}
 };
 
 static const tp_field s3fifo_fields[] = {
-	{"target", TP_FIELD_U32, offsetof(s3fifo_state, target)},
+	{"target", TP_FIELD_U32, offsetof(small_main_state, target)},
 	{0}
 };
 
@@ -253,18 +153,18 @@ const tp_policy tp_policy_s3fifo = {
 	.title = "S3-FIFO",
 	.source = "Yang, Zhang, Qiu, Yue, Rashmi, SOSP 2023",
 	.flags = TP_HIT_LOCK_FREE,
-	.state_size = sizeof(s3fifo_state),
+	.state_size = sizeof(small_main_state),
 	.params = s3fifo_params,
 	.fields = s3fifo_fields,
 	.lists = {{"S"}, {"M"}},
 	.ghost_lists = {"G"},
-	.ghosts = s3fifo_ghosts,
-	.init = set_targets,
-	.join = s3fifo_join,
-	.leave = s3fifo_leave,
+	.ghosts = small_main_ghosts,
+	.init = small_main_init,
+	.join = small_main_join,
+	.leave = small_main_leave,
 	.hit = s3fifo_hit,
 	.victim = s3fifo_victim,
-	.evict = s3fifo_evict,
+	.evict = small_main_evict,	/* Algorithm 1, EVICTS and EVICTM */
 	.admit = s3fifo_admit,
 	.forget = s3fifo_forget,
 	.coldest = s3fifo_coldest,

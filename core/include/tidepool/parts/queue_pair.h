@@ -2,9 +2,9 @@
  * queue_pair.h
  *	  Searches of two queues that take turns to give a victim.
  *
- * For S3-FIFO and its kin: each step of an eviction decides anew from which of
- * two linked lists it takes the next page, and that page is evicted, or moved
- * to the head of one of them.
+ * For CAR, S3-FIFO and Clock2Q+: each step of an eviction decides anew from
+ * which of two linked lists it takes the next page, and that page is evicted,
+ * or moved to the head of one of them.
  */
 #ifndef TIDEPOOL_QUEUE_PAIR_H
 #define TIDEPOOL_QUEUE_PAIR_H
