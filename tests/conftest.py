@@ -2,7 +2,11 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+# a state that differs from the model's is shown as in a test's own assertion
+pytest.register_assert_rewrite("lockstep")
 
 settings.register_profile(
     "default",

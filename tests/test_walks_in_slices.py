@@ -6,15 +6,9 @@ from random import Random
 
 import pytest
 
-from test_policies_against_models import (
-    CAPACITY,
-    OFTEN,
-    PAGES,
-    SPECS,
-    Operation,
-    Pair,
-    walk,
-)
+from lockstep.pair import CAPACITY, PAGES, Operation, Pair
+from lockstep.variants import SPECS
+from lockstep.walks import OFTEN, walk
 from tidepool.pool import Lookahead, Walk
 
 # no policy has more lists or bands, and each of them costs a look at every frame at most
