@@ -58,7 +58,6 @@
  * Memory: 24 bytes a frame; no ghosts.
  */
 #include "tidepool/parts/sample.h"
-#include "tidepool/text.h"
 
 #include "prediction/candidates.h"
 #include "prediction/load_order.h"
@@ -409,15 +408,7 @@ pbm_check(const tp_pool *pool, tp_report report, void *arg)
 
 	bad += chosen_check(&choice->chosen, &rank, report, arg);
 	for (uint32_t i = 0; i < pool->header->frames; i++)
-	{
-		const page_history *page = page_history_of(pool, pool->members[i]);
-
-		bad += tp_expect(page->since >= 0 && page->interval >= 0,
-						 "negative time", pool->members[i], report, arg);
-		bad += tp_expect(page->trail == 0 || tp_is_trail(page->trail),
-						 "trail of another kind of scan", pool->members[i],
-						 report, arg);
-	}
+		bad += page_history_check(pool, pool->members[i], report, arg);
 	return bad;
 }
 
@@ -476,14 +467,7 @@ static const tp_param pbm_params[] = {
 static void
 pbm_describe(const tp_pool *pool, struct tp_text *text)
 {
-	const chosen_frames *chosen = &tp_choice(pool, pbm_choice)->chosen;
-
-	tp_text_string(text, " | listed=");
-	tp_text_unsigned(text, chosen->count);
-	tp_text_string(text, " | due=");
-	tp_text_unsigned(text, chosen->due);
-	tp_text_string(text, " | next=");
-	tp_text_unsigned(text, chosen->next);
+	chosen_describe(&tp_choice(pool, pbm_choice)->chosen, text);
 }
 
 const tp_policy tp_policy_pbm = {

@@ -12,6 +12,7 @@
 #define TIDEPOOL_CANDIDATES_H
 
 #include "tidepool/assertion.h"
+#include "tidepool/text.h"
 
 #include "prediction/page_history.h"
 
@@ -205,6 +206,18 @@ chosen_check(const chosen_frames *chosen, const ranking *rank,
 							 "frame chosen twice", chosen->list[i].frame, report,
 							 arg);
 	return bad;
+}
+
+/* For a policy's describe. */
+static inline void
+chosen_describe(const chosen_frames *chosen, struct tp_text *text)
+{
+	tp_text_string(text, " | listed=");
+	tp_text_unsigned(text, chosen->count);
+	tp_text_string(text, " | due=");
+	tp_text_unsigned(text, chosen->due);
+	tp_text_string(text, " | next=");
+	tp_text_unsigned(text, chosen->next);
 }
 
 #endif							/* TIDEPOOL_CANDIDATES_H */

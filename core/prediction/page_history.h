@@ -136,4 +136,19 @@ page_history_trailing(const page_history *page, const tp_trails *trails,
 	return wait;
 }
 
+/* For a policy's check: the history of the page in this frame. */
+static inline int
+page_history_check(const tp_pool *pool, uint32_t frame, tp_report report,
+				   void *arg)
+{
+	const page_history *page = page_history_of(pool, frame);
+	int			bad = 0;
+
+	bad += tp_expect(page->since >= 0 && page->interval >= 0,
+					 "negative time", frame, report, arg);
+	bad += tp_expect(page->trail == 0 || tp_is_trail(page->trail),
+					 "trail of another kind of scan", frame, report, arg);
+	return bad;
+}
+
 #endif							/* TIDEPOOL_PAGE_HISTORY_H */
