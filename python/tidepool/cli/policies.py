@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tidepool.cli.options import FORMATS
+from tidepool.cli.options import format_option
 from tidepool.cli.printing import CsvPrinter, print_json, print_table
 from tidepool.policies import OPT, Param, Policy, find_policy, policies
 from tidepool.simulation.sizes import PAGE_BYTES
@@ -14,14 +14,7 @@ from tidepool.simulation.sizes import PAGE_BYTES
 
 @click.command("policies")
 @click.argument("name", required=False)
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(FORMATS),
-    default="table",
-    show_default=True,
-    help="Output format; json is one object per line.",
-)
+@format_option
 def policies_command(name: str | None, output: str) -> None:
     """List the replacement policies, or describe the one called NAME.
 
