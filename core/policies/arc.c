@@ -32,57 +32,7 @@
  * Benefits: no parameter; a scan passes through T1 and leaves T2 alone.
  * Memory: nothing beside the node; one ghost a frame.
  */
-#include "tidepool/pool.h"
-
-enum
-{
-	T1 = 1,						/* referenced once lately */
-	T2							/* referenced at least twice lately */
-};
-
-enum
-{
-	B1 = 1,						/* ghosts of T1 */
-	B2							/* ghosts of T2 */
-};
-
-typedef struct arc_state
-{
-	double		p;				/* target size of T1, 0 .. c */
-} arc_state;
-
-static uint32_t
-frames_on(const tp_pool *pool, unsigned list)
-{
-	return tp_list_of(pool, list)->count;
-}
-
-static uint32_t
-ghosts_on(const tp_pool *pool, unsigned list)
-{
-	return tp_ghost_list_of(pool, list)->count;
-}
-
-/*
- * "Adaptation": p after a miss on a page of B1 (case II) or B2 (case III), for
- * these sizes of B1 and B2.
- */
-static double
-adapted(const tp_pool *pool, unsigned ghost_list, uint32_t b1, uint32_t b2)
-{
-	double		p = tp_state(pool, arc_state)->p;
-	double		c = pool->header->frames;
-	double		delta;
-
-	if (ghost_list == B1)		/* case II */
-	{
-		delta = b1 >= b2 ? 1.0 : (double) b2 / b1;
-		return p + delta < c ? p + delta : c;
-	}
-	/* case III */
-	delta = b2 >= b1 ? 1.0 : (double) b1 / b2;
-	return p - delta > 0 ? p - delta : 0;
-}
+#include "tidepool/parts/arc_directory.h"
 
 /*
  * The size of a ghost list at the miss, before the eviction that made room in
@@ -135,20 +85,6 @@ arc_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 						   t1_first : t2_first, 2, usable, arg);
 }
 
-/* Section III.B: |T1| + |B1| <= c (case IV A), all lists <= 2c (case IV B). */
-static void
-trim_directory(const tp_pool *pool)
-{
-	uint32_t	c = pool->header->frames;
-	uint64_t	most = 2 * (uint64_t) c - tp_resident(pool);
-
-	while (frames_on(pool, T1) + ghosts_on(pool, B1) > c &&
-		   tp_ghost_drop_tail(pool, B1))
-		;
-	if (pool->header->ghost_count > most)
-		tp_trim_ghosts(pool, (uint32_t) most);
-}
-
 /* Cases II and III, if the page has a ghost; case IV, if not. */
 static void
 arc_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
@@ -175,41 +111,9 @@ arc_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 static void
-arc_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
-{
-	unsigned	ghost_list = pool->nodes[frame].list == T1 ? B1 : B2;
-
-	(void) access;
-	tp_list_remove(pool, frame);
-	tp_make_ghost_room(pool);
-	tp_ghost_push(pool, ghost_list, frame);
-}
-
-static void
-arc_restore(const tp_pool *pool, unsigned list, uint32_t frame,
-			const tp_access *access)
-{
-	(void) access;
-	tp_list_put_back(pool, list, frame);
-	trim_directory(pool);
-}
-
-static void
 arc_forget(const tp_pool *pool, uint32_t frame)
 {
 	tp_list_remove(pool, frame);
-}
-
-static void
-arc_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
-{
-	arc_state  *state = tp_state(pool, arc_state);
-
-	(void) frame;
-	(void) slot;
-	if (state->p > pool->header->frames)
-		state->p = pool->header->frames;
-	trim_directory(pool);
 }
 
 /* In the order of REPLACE for a page that is in neither B1 nor B2. */
@@ -236,31 +140,9 @@ arc_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 static int
 arc_check(const tp_pool *pool, tp_report report, void *arg)
 {
-	double		p = tp_state(pool, arc_state)->p;
-	uint32_t	c = pool->header->frames;
-	uint32_t	pending = tp_vacant(pool);
-	int			bad = 0;
-
 	/* a ghost made by an eviction is trimmed by the admission that follows */
-	bad += tp_expect(p >= 0 && p <= c, "p outside 0 .. c", 0, report, arg);
-	bad += tp_expect(frames_on(pool, T1) + ghosts_on(pool, B1) <= c + pending,
-					 "|T1| + |B1| > c", 0, report, arg);
-	bad += tp_expect((uint64_t) tp_resident(pool) + pool->header->ghost_count <=
-					 2 * (uint64_t) c + pending, "directory larger than 2c", 0, report, arg);
-	return bad;
+	return arc_directory_check(pool, tp_vacant(pool), report, arg);
 }
-
-static double
-arc_ghosts(const double *params)
-{
-	(void) params;
-	return 1.0;
-}
-
-static const tp_field arc_fields[] = {
-	{"p", TP_FIELD_DOUBLE, offsetof(arc_state, p)},
-	{0}
-};
 
 const tp_policy tp_policy_arc = {
 	.name = "arc",
@@ -270,12 +152,12 @@ const tp_policy tp_policy_arc = {
 	.fields = arc_fields,
 	.lists = {{"T1"}, {"T2"}},
 	.ghost_lists = {"B1", "B2"},
-	.ghosts = arc_ghosts,
-	.leave = arc_leave,
+	.ghosts = arc_directory_ghosts,
+	.leave = arc_directory_leave,
 	.hit = arc_hit,
 	.victim = arc_victim,
-	.evict = arc_evict,
-	.restore = arc_restore,
+	.evict = arc_directory_evict,
+	.restore = arc_directory_restore,
 	.admit = arc_admit,
 	.forget = arc_forget,
 	.coldest = arc_coldest,

@@ -34,37 +34,9 @@
  * a hit is at most one relaxed store on the page's own frame.
  * Memory: nothing beside the node; one ghost a frame.
  */
+#include "tidepool/parts/arc_directory.h"
 #include "tidepool/parts/count.h"
 #include "tidepool/parts/queue_pair.h"
-
-enum
-{
-	T1 = 1,						/* referenced once lately */
-	T2							/* referenced at least twice lately */
-};
-
-enum
-{
-	B1 = 1,						/* ghosts of T1 */
-	B2							/* ghosts of T2 */
-};
-
-typedef struct car_state
-{
-	double		p;				/* target size of T1, 0 .. c */
-} car_state;
-
-static uint32_t
-frames_on(const tp_pool *pool, unsigned list)
-{
-	return tp_list_of(pool, list)->count;
-}
-
-static uint32_t
-ghosts_on(const tp_pool *pool, unsigned list)
-{
-	return tp_ghost_list_of(pool, list)->count;
-}
 
 /* Line 24: |T1| >= max(1, p). */
 static bool
@@ -72,7 +44,7 @@ t1_first(const tp_pool *pool)
 {
 	uint32_t	t1 = frames_on(pool, T1);
 
-	return t1 >= 1 && t1 >= tp_state(pool, car_state)->p;
+	return t1 >= 1 && t1 >= tp_state(pool, arc_state)->p;
 }
 
 /* Lines 1 and 2. */
@@ -122,29 +94,6 @@ make_room(const tp_pool *pool)
 		tp_ghost_drop_tail(pool, B2);	/* line 9 */
 }
 
-/* Lines 15 and 18: a page of this ghost list was missed. */
-static void
-adapt(const tp_pool *pool, unsigned ghost_list)
-{
-	car_state  *state = tp_state(pool, car_state);
-	double		c = pool->header->frames;
-	uint32_t	b1 = ghosts_on(pool, B1);
-	uint32_t	b2 = ghosts_on(pool, B2);
-
-	if (ghost_list == B1)		/* line 15 */
-	{
-		state->p += b1 >= b2 ? 1.0 : (double) b2 / b1;
-		if (state->p > c)
-			state->p = c;
-	}
-	else						/* line 18 */
-	{
-		state->p -= b2 >= b1 ? 1.0 : (double) b1 / b2;
-		if (state->p < 0)
-			state->p = 0;
-	}
-}
-
 /* Lines 6 to 20. */
 static void
 car_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
@@ -156,7 +105,9 @@ car_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	{
 		if (tp_promotes(access))
 		{
-			adapt(pool, pool->ghosts[ghost].list);
+			tp_state(pool, arc_state)->p =
+				adapted(pool, pool->ghosts[ghost].list, ghosts_on(pool, B1),
+						ghosts_on(pool, B2));	/* lines 15, 18 */
 			list = T2;			/* lines 16, 19 */
 		}
 		tp_ghost_remove(pool, ghost);
@@ -167,57 +118,10 @@ car_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_list_push_head(pool, list, frame);	/* line 13 on T1 */
 }
 
-/* Lines 27 and 34. */
-static void
-car_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
-{
-	unsigned	ghost_list = pool->nodes[frame].list == T1 ? B1 : B2;
-
-	(void) access;
-	tp_list_remove(pool, frame);
-	tp_make_ghost_room(pool);
-	tp_ghost_push(pool, ghost_list, frame);
-}
-
-/* The paper's bounds: |T1| + |B1| <= c, and all four lists <= 2c. */
-static void
-trim_directory(const tp_pool *pool)
-{
-	uint32_t	c = pool->header->frames;
-	uint64_t	most = 2 * (uint64_t) c - tp_resident(pool);
-
-	while (frames_on(pool, T1) + ghosts_on(pool, B1) > c &&
-		   tp_ghost_drop_tail(pool, B1))
-		;
-	if (pool->header->ghost_count > most)
-		tp_trim_ghosts(pool, (uint32_t) most);
-}
-
-static void
-car_restore(const tp_pool *pool, unsigned list, uint32_t frame,
-			const tp_access *access)
-{
-	(void) access;
-	tp_list_put_back(pool, list, frame);
-	trim_directory(pool);
-}
-
 static void
 car_forget(const tp_pool *pool, uint32_t frame)
 {
 	tp_list_remove(pool, frame);
-}
-
-static void
-car_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
-{
-	car_state  *state = tp_state(pool, car_state);
-
-	(void) frame;
-	(void) slot;
-	if (state->p > pool->header->frames)
-		state->p = pool->header->frames;
-	trim_directory(pool);
 }
 
 /*
@@ -252,47 +156,25 @@ car_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 static int
 car_check(const tp_pool *pool, tp_report report, void *arg)
 {
-	double		p = tp_state(pool, car_state)->p;
-	uint32_t	c = pool->header->frames;
-	int			bad = 0;
-
-	bad += tp_expect(p >= 0 && p <= c, "p outside 0 .. c", 0, report, arg);
-	bad += tp_expect(frames_on(pool, T1) + ghosts_on(pool, B1) <= c,
-					 "|T1| + |B1| > c", 0, report, arg);
-	bad += tp_expect((uint64_t) tp_resident(pool) + pool->header->ghost_count <=
-					 2 * (uint64_t) c,
-					 "directory larger than 2c", 0, report, arg);
-	bad += counts_check(pool, 1, "reference bit above 1", report, arg);
-	return bad;
+	return arc_directory_check(pool, 0, report, arg) +
+		counts_check(pool, 1, "reference bit above 1", report, arg);
 }
-
-static double
-car_ghosts(const double *params)
-{
-	(void) params;
-	return 1.0;
-}
-
-static const tp_field car_fields[] = {
-	{"p", TP_FIELD_DOUBLE, offsetof(car_state, p)},
-	{0}
-};
 
 const tp_policy tp_policy_car = {
 	.name = "car",
 	.title = "clock with adaptive replacement",
 	.source = "Bansal, Modha, FAST 2004",
 	.flags = TP_HIT_LOCK_FREE,
-	.state_size = sizeof(car_state),
-	.fields = car_fields,
+	.state_size = sizeof(arc_state),
+	.fields = arc_fields,
 	.lists = {{"T1"}, {"T2"}},
 	.ghost_lists = {"B1", "B2"},
-	.ghosts = car_ghosts,
-	.leave = car_leave,
+	.ghosts = arc_directory_ghosts,
+	.leave = arc_directory_leave,
 	.hit = car_hit,
 	.victim = car_victim,
-	.evict = car_evict,
-	.restore = car_restore,
+	.evict = arc_directory_evict,	/* lines 27 and 34 */
+	.restore = arc_directory_restore,
 	.admit = car_admit,
 	.forget = car_forget,
 	.coldest = car_coldest,
