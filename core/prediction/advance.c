@@ -2,9 +2,9 @@
  * advance.c
  *	  Scans make progress.  See scan.h.
  *
- * A scan's owner runs this without a lock, while others read the scan, and
- * others advance theirs.  Every field that is shared with them is a relaxed
- * atomic; see LOCKING in scan.h for what may be lost.
+ * A scan's owner runs this without a lock while other processes read the scan
+ * and advance their own.  Every field shared with them is a relaxed atomic; see
+ * LOCKING in scan.h for what may be lost.
  */
 #include "tidepool/relaxed.h"
 
@@ -18,12 +18,12 @@
 #define WEIGHT 0.25f
 
 /*
- * A measurement counts as at most this many times slower than the scan was, so
- * that a pause is soon forgotten.
+ * Upper limit of a measurement, as a multiple of the time a block took before,
+ * so that a pause is soon forgotten.
  */
 #define SLOWDOWN 64
 
-/* Microseconds a block since they were last measured, smoothed. */
+/* Microseconds a block since the last measurement, smoothed. */
 static float
 smoothed_block_time(const tp_scan *scan, float block_time, uint32_t blocks,
 					uint64_t now)
@@ -46,7 +46,7 @@ measure(const tp_scans *scans, uint32_t number, uint32_t done, uint64_t now)
 	uint32_t	measured_done = tp_load32(&scan->measured_done);
 	float		block_time = tp_load_float(&lanes->block_time[lane]);
 
-	/* not so if the place was given to another scan in the meantime */
+	/* false if another scan has taken the place in the meantime */
 	if (done > measured_done)
 	{
 		float		usual = tp_load_float(&scans->header->block_time);
@@ -62,7 +62,7 @@ measure(const tp_scans *scans, uint32_t number, uint32_t done, uint64_t now)
 	tp_store32(&scan->measured_done, done);
 }
 
-/* The block's place in the scan's order; the scan's length or more: none. */
+/* The block's place in the scan's order; at least its length if it has none. */
 static uint32_t
 position_of(const tp_scans *scans, uint32_t number, uint32_t block)
 {

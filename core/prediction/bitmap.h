@@ -22,7 +22,7 @@ bits_in(uint64_t x)
 	return (uint32_t) ((x * UINT64_C(0x0101010101010101)) >> 56);
 }
 
-/* The blocks of so many groups; UINT32_MAX if they are more. */
+/* The blocks in this many groups, at most UINT32_MAX. */
 static inline uint32_t
 bitmap_blocks(uint32_t groups, uint32_t shift)
 {
@@ -33,8 +33,8 @@ bitmap_blocks(uint32_t groups, uint32_t shift)
 
 /*
  * The block's place in the order of the scan, from 0; UINT32_MAX if its group
- * is not set.  backward: as in tp_scan_lanes.  Whatever the fields hold, no
- * word beyond the bitmap is read.
+ * is not set.  backward: as in tp_scan_lanes.  Never reads beyond the bitmap,
+ * whatever the fields hold.
  */
 static inline uint32_t
 bitmap_position(const tp_bitmap *bitmap, uint32_t block, uint32_t backward)
@@ -64,7 +64,7 @@ bitmap_position(const tp_bitmap *bitmap, uint32_t block, uint32_t backward)
 /* Copy a bitmap to its place in the registry; fill in rank and groups. */
 void		bitmap_enter(tp_bitmap *place, const tp_bitmap *bitmap);
 
-/* Make the spec that of the smallest range with all of the bitmap's groups. */
+/* Make spec the smallest range that covers all of the bitmap's groups. */
 void		bitmap_range(const tp_bitmap *bitmap, tp_scan_spec *spec);
 
 #endif							/* TIDEPOOL_BITMAP_H */

@@ -1,25 +1,25 @@
 /*
  * block_group.h
- *	  Block groups of which a pool holds pages, and lists of them.
+ *	  Block groups with pages in a pool, and lists of them.
  *
- * A block group is TP_BLOCK_GROUP consecutive blocks of a relation.  While it
- * has pages in the pool it has a record, in the extra bytes of one of their
- * frames, its host; its number is the host's.  So records need no memory of
- * their own.  If the host's page goes first, the record moves to another
- * frame.
+ * A block group is TP_BLOCK_GROUP consecutive blocks of a relation.  While the
+ * pool holds pages of it, it has a record in the extra bytes of one of their
+ * frames, its host.  The host's number is the group's.  So records need no
+ * memory of their own.  If the host's page leaves first, the record moves to
+ * another frame.
  *
- *	  frames of a group		in a circle through node.prev and next.  The host
- *							is marked (node.mark); the page that joined last
- *							is next to it
- *	  groups of a list		in a circle through links, which closes at the
- *							list's own links in the state: lists are numbered
- *							as groups are, from FIRST_LIST on.  So a group is
- *							taken off a list without knowing which
- *	  groups of a bucket	of the pool's hash table, through chain
+ *	  frames of a group		a circle through node.prev and next.  The host is
+ *							marked (node.mark); the page that joined last is
+ *							next to it
+ *	  groups of a list		a circle through links, which closes at the list's
+ *							own links in the state.  Lists have numbers like
+ *							groups, from FIRST_LIST on, so a group can be
+ *							removed without knowing its list
+ *	  groups of a bucket	of the pool's hash table: a chain through chain
  *							(group_index.h)
  *
- * A policy that uses it keeps these frames on one ring, and begins its state
- * with an array of list_links.
+ * A policy that uses block groups keeps their frames on one ring and begins its
+ * state with an array of list_links.
  *
  * Memory: 24 bytes a frame.
  */
@@ -29,7 +29,7 @@
 #include "tidepool/pool.h"
 #include "tidepool/prediction/scan.h"
 
-/* Lists, as numbers that no frame has. */
+/* Numbers of lists begin after those of frames. */
 #define FIRST_LIST TP_MAX_FRAMES
 
 typedef struct list_links
@@ -42,8 +42,8 @@ typedef struct block_group
 {
 	list_links	links;			/* of its list */
 	uint32_t	chain;			/* next group in the same bucket, or TP_NONE */
-	uint8_t		lowest;			/* block within the group: no lower and ... */
-	uint8_t		highest;		/* ... no higher one has joined it */
+	uint8_t		lowest;			/* the lowest and the highest block within */
+	uint8_t		highest;		/* the group that have joined it */
 	uint64_t	next_access;	/* time in microseconds, as last estimated;
 								 * GROUP_NEVER: not requested */
 } block_group;
@@ -156,7 +156,7 @@ group_wait(const tp_pool *pool, uint32_t group, uint32_t block, uint64_t now)
 }
 
 /*
- * Ask the running scans for the time of the next access: that to the lowest or
+ * Ask the running scans for the time of the next access: to the lowest or to
  * the highest block that has joined, whichever is sooner.
  */
 static inline void

@@ -1,12 +1,12 @@
 /*
  * candidates.h
- *	  Candidates for eviction, furthest first, and what a process keeps of them
- *	  from one choice to the next.
+ *	  Candidates for eviction, and those that a process keeps from one choice
+ *	  to the next.
  *
- * A choice ranks candidates by how long their pages will not be referenced,
- * and keeps the furthest few.  The first `due` of them are its victims, one
- * now and the others at the next evictions; the rest are remembered: the next
- * choice considers them again.
+ * A choice ranks candidates by the time until their next reference, furthest
+ * first, and keeps the first few.  The first `due` of these are its victims:
+ * one now, the others at the next evictions.  The rest are remembered for the
+ * next choice, which considers them again.
  */
 #ifndef TIDEPOOL_CANDIDATES_H
 #define TIDEPOOL_CANDIDATES_H
@@ -29,15 +29,15 @@ typedef struct candidate
 	uint32_t	generation;		/* of the page that was looked at */
 	double		wait;			/* microseconds until the next reference */
 	uint64_t	last;			/* time of the last one */
-	bool		stale;			/* remembered: wait and last are of then */
-	bool		usable;			/* has been asked: may be taken */
+	bool		stale;			/* remembered: wait and last are not current */
+	bool		usable;			/* the caller was asked and may take it */
 } candidate;
 
 /* How candidates are ranked. */
 typedef struct ranking
 {
 	uint32_t	victims;		/* chosen at once, 1 .. MOST_VICTIMS */
-	uint32_t	keep;			/* them and the remembered */
+	uint32_t	keep;			/* victims and remembered candidates */
 	bool		lru;			/* of equals, the least recently used first */
 } ranking;
 
@@ -50,13 +50,13 @@ typedef struct chosen_frame
 	uint64_t	last;			/* time of the last one, as of then */
 } chosen_frame;
 
-/* One process's.  Zero-initialised to begin. */
+/* What one process keeps.  Zero-initialise before use. */
 typedef struct chosen_frames
 {
 	uint64_t	chosen_at;		/* time of the choice */
 	uint32_t	count;
-	uint32_t	due;			/* the first of them, to be evicted next */
-	uint32_t	next;			/* the next of these */
+	uint32_t	due;			/* number of victims, the first of list */
+	uint32_t	next;			/* index of the next victim */
 	chosen_frame list[MOST_CANDIDATES]; /* furthest first */
 } chosen_frames;
 
@@ -81,8 +81,8 @@ drop_candidate(candidate *list, uint32_t n, uint32_t place)
 }
 
 /*
- * Rank a newcomer in a list of n, furthest first, after those that are as far;
- * at most rank->keep remain.  Returns how many.
+ * Insert a newcomer into a list of n, furthest first, after its equals.  Keeps
+ * at most rank->keep.  Returns how many remain.
  */
 static inline uint32_t
 rank_candidate(candidate *list, uint32_t n, const ranking *rank,
@@ -114,7 +114,7 @@ find_candidate(const candidate *list, uint32_t n, uint32_t frame)
 
 /* ---- from choice to choice ---- */
 
-/* Has the frame still got that page, and may the caller take it? */
+/* Does the frame still hold that page, and may the caller take it? */
 static inline bool
 may_be_taken(const tp_pool *pool, uint32_t frame, uint32_t generation,
 			 tp_usable usable, void *arg)
@@ -124,8 +124,8 @@ may_be_taken(const tp_pool *pool, uint32_t frame, uint32_t generation,
 }
 
 /*
- * The next victim of the last choice, or TP_NONE.  A page that was referenced
- * since is spared.
+ * The next victim of the last choice, or TP_NONE.  Skips pages that have been
+ * referenced since.
  */
 static inline uint32_t
 next_chosen(const tp_pool *pool, chosen_frames *chosen, tp_usable usable,
@@ -144,8 +144,8 @@ next_chosen(const tp_pool *pool, chosen_frames *chosen, tp_usable usable,
 }
 
 /*
- * Rank the remembered, with their waits as estimated then: nothing of their
- * pages is touched.  Returns how many there are.
+ * Rank the remembered candidates by their old estimates, without touching
+ * their pages.  Returns how many there are.
  */
 static inline uint32_t
 rank_remembered(const chosen_frames *chosen, const ranking *rank, uint64_t now,
@@ -170,7 +170,7 @@ rank_remembered(const chosen_frames *chosen, const ranking *rank, uint64_t now,
 	return n;
 }
 
-/* These n are the choice; the first of them is being proposed. */
+/* Store these n as the choice; the caller proposes the first one now. */
 static inline void
 choose_candidates(chosen_frames *chosen, const ranking *rank, uint64_t now,
 				  const candidate *list, uint32_t n)

@@ -21,7 +21,7 @@ expect(checker *c, bool claim, const char *violation, uint32_t index)
 		c->report(c->arg, violation, index);
 }
 
-/* Check a scan of the relation in this place.  Has it a bitmap? */
+/* Check a scan of the relation in this place.  Returns 1 if it has a bitmap. */
 static uint32_t
 check_scan(const tp_scans *scans, uint32_t number, uint32_t place, checker *c)
 {

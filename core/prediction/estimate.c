@@ -29,18 +29,17 @@ typedef float float_vector __attribute__((vector_size(4 * WIDTH)));
 
 #define LOAD(field) (*(const u32_vector *) (const void *) &(field))
 
-/* Signed comparison of these numbers is unsigned comparison of x. */
+/* Comparing these as signed numbers compares x as unsigned ones. */
 #define BIASED(x) ((i32_vector) ((x) + (uint32_t) INT32_MIN))
 
 /*
  * For each of four lanes, how long until its range scan reads the block; not a
  * number if it will not.
  *
- * The thread sanitizer must not look at this function.  A vector load is no
- * C11 atomic, yet here it does what eight relaxed ones would: each lane is an
- * aligned word, which no machine with such vectors tears, and the fields of a
- * lane need not be of the same moment.  What is made of them is a number,
- * never an index.
+ * Excluded from the thread sanitizer.  A vector load is no C11 atomic, but
+ * here it does the work of relaxed ones: each lane is an aligned word, which no
+ * machine with such vectors tears, and the fields of a lane need not be
+ * consistent.  The result is a number, never an index.
  */
 __attribute__((no_sanitize("thread"))) static inline float_vector
 waits(const tp_scan_lanes *lanes, uint32_t lane, uint32_t block, uint32_t tick)
@@ -64,7 +63,7 @@ waits(const tp_scan_lanes *lanes, uint32_t lane, uint32_t block, uint32_t tick)
 		((i32_vector) (tick - LOAD(lanes->until[lane])) > 0);
 	float_vector wait;
 
-	/* beyond 2^31 blocks all are taken to be that far */
+	/* distances above 2^31 blocks count as 2^31 */
 	left = (left | (u32_vector) ((i32_vector) left >> 31)) & INT32_MAX;
 	wait = __builtin_convertvector((i32_vector) left, float_vector) *
 		*(const float_vector *) (const void *) &lanes->block_time[lane];
@@ -72,7 +71,7 @@ waits(const tp_scan_lanes *lanes, uint32_t lane, uint32_t block, uint32_t tick)
 	return (float_vector) ((i32_vector) wait | not_its);
 }
 
-/* Lane by lane the lesser; what is not a number never is. */
+/* The lesser of each lane; never a, if a is not a number. */
 static inline float_vector
 lesser(float_vector a, float_vector b)
 {
@@ -124,7 +123,7 @@ double
 tp_scan_next_access_from(const tp_scans *scans, tp_page page, double from,
 						 uint64_t now)
 {
-	/* rounded to a float it must not be more */
+	/* must not become more when rounded to a float */
 	float		enough = (float) (from * (1 - 1e-7));
 	uint32_t	tick = tick_of(now);
 	uint32_t	steps = scans->header->capacity;

@@ -3,26 +3,26 @@
  *	  How long until a page is read, by a running scan or by one that has not
  *	  begun.
  *
- * Running scans say nothing of a page that none of them will read.  Yet a scan
- * that has not begun may read it before one of them reads another page that it
- * wants in an hour.  The history (history.c) tells how often scans of a
- * relation begin, what share of them enters the page's region g, and how long
- * scans take to get there.  A page is expected in
+ * Running scans give no estimate for a page that none of them will read.  But
+ * a scan that has not begun may read it earlier than a running one reads a
+ * page that it reaches in an hour.  The history (history.c) records how often
+ * scans of a relation begin, what share of them enters the page's region g,
+ * and how long scans take to get there.  A page is expected in
  *
  *	  lead_time + interval * total / visits(g)
  *
- * since a scan that goes there has to begin, and then to get there.  If a
- * running scan reads the page in w > lead_time, the expectation is
+ * because a scan has to begin first, and then to get there.  If a running scan
+ * reads the page in w > lead_time, the expectation is
  *
  *	  lead_time + 1 / (1 / (w - lead_time) + visits(g) / (total * interval)),
  *
- * the sooner of the two, taken as independent arrivals at constant rates.  A
- * running scan that is there within lead_time counts alone: a new one can
- * hardly overtake it.
+ * the sooner of two independent arrivals at constant rates.  A running scan
+ * that gets there within lead_time counts alone: a new one can hardly overtake
+ * it.
  *
- * lead_time is one number for all relations, because it stands in every
- * expectation.  With one for each, pages of a relation with slow scans were
- * evicted before those of one that is hardly ever scanned
+ * lead_time is one number for all relations, because it is part of every
+ * expectation.  With a lead time for each relation, pages of a relation with
+ * slow scans were evicted before those of one that is hardly ever scanned
  * (bench/predictive_improvements.py has the numbers).
  */
 #include "tidepool/relaxed.h"

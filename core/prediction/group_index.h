@@ -1,13 +1,14 @@
 /*
  * group_index.h
- *	  The block groups of a pool, by relation and number: made with the first
- *	  page that joins, gone with the last.
+ *	  The block groups of a pool, by relation and number.  A group exists from
+ *	  its first page to its last.
  *
- * The pool's hash table is theirs, so the policy has no ghosts.  It calls
+ * Uses the pool's hash table, so the policy has no ghosts.  The policy calls
  * block_groups_join and _leave from its join and leave.
  *
- * Costs: a look-up is three dependent loads, as for a ghost.
- * Benefits: O(1) everything; memory does not depend on the relations' size.
+ * Costs: a lookup is three dependent loads, as for a ghost.
+ * Benefits: all operations are O(1); memory does not depend on the size of the
+ * relations.
  */
 #ifndef TIDEPOOL_GROUP_INDEX_H
 #define TIDEPOOL_GROUP_INDEX_H
@@ -106,7 +107,7 @@ group_move(const tp_pool *pool, uint32_t from, uint32_t to)
 	pool->nodes[to].mark = 1;
 }
 
-/* The page in this frame goes, and with the last one the group. */
+/* The page in this frame leaves its group; the last one ends the group. */
 static inline void
 group_remove(const tp_pool *pool, uint32_t frame)
 {
@@ -151,7 +152,7 @@ block_groups_count(const tp_pool *pool)
 	return groups;
 }
 
-/* For a policy's check: is each page on this ring in its block group, once? */
+/* For a policy's check: each page on this ring is in its block group, once. */
 static inline int
 block_groups_check(const tp_pool *pool, unsigned ring, tp_report report,
 				   void *arg)

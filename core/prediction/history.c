@@ -19,8 +19,8 @@
 #define WEIGHT_LEAD_TIME 0.01f	/* of the newest scan's, likewise */
 
 /*
- * A number after so many further scans of the relation, if it counts half
- * after TP_HISTORY_SCANS: exact at whole half-lives, linear between.
+ * The number after so many further scans of the relation, with a half-life of
+ * TP_HISTORY_SCANS: exact at whole half-lives, linear between them.
  */
 static float
 faded(float value, uint32_t scans)
@@ -34,7 +34,7 @@ faded(float value, uint32_t scans)
 		(1 - (float) rest / (2 * TP_HISTORY_SCANS));
 }
 
-/* Scans of the relation that entered this region, faded up to the present. */
+/* Scans of the relation that entered this region, faded to the present. */
 static float
 visits_now(const tp_scan_history *history, uint32_t region)
 {
@@ -207,7 +207,7 @@ history_interval(const tp_scans *scans, tp_page page, uint64_t now)
 	if (visits <= 0)
 		return TP_NEVER;
 
-	/* scans that have ceased to come are expected less and less */
+	/* if scans have stopped, expect the next one later and later */
 	last_begin = tp_load64(&history->last_begin);
 	since = now > last_begin ? (double) (now - last_begin) : 0;
 	interval = (double) tp_load_float(&history->interval);

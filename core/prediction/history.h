@@ -8,19 +8,20 @@
 #include "tidepool/prediction/scan.h"
 
 /*
- * A scan begins of a relation with blocks below `end`.  Returns the index of
+ * A scan of a relation with blocks below `end` begins.  Returns the index of
  * the relation's history.  The caller holds the registry's lock.
  */
 uint32_t	history_begin(const tp_scans *scans, uint64_t relation,
 						  uint64_t end, uint64_t now);
 
-/* The scan has come to this block.  By the scan's owner, without a lock. */
+/* The scan has reached this block.  Only the scan's owner calls it, without a
+ * lock. */
 void		history_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 						 uint64_t now);
 
 /*
  * Mean time in microseconds between scans that enter the page's region;
- * TP_NEVER if none has.  Without a lock.
+ * TP_NEVER if none has.  Needs no lock.
  */
 double		history_interval(const tp_scans *scans, tp_page page, uint64_t now);
 

@@ -35,7 +35,7 @@ history_places(uint32_t capacity)
 	return places;
 }
 
-/* Where the pieces begin, in bytes from the header. */
+/* Offsets of the pieces, in bytes from the header. */
 typedef struct layout
 {
 	size_t		relations;

@@ -5,19 +5,17 @@
  *
  * The pages that are referenced furthest in the future lie next to each other:
  * between two scans that follow each other the wait grows from block to block,
- * so next to a page worth evicting is the next one worth it.  No policy knows
- * which frames hold the neighbouring blocks.  But a scan loads blocks one
- * after the other, so frames are linked in that order.  The order is a hint: a
- * page that was resident when its neighbours were loaded is elsewhere in it,
- * or nowhere.
+ * so the best victims are neighbours.  No policy knows which frames hold
+ * neighbouring blocks.  But a scan loads blocks one after the other, so frames
+ * are linked in that order.  The order is a hint: a page that was resident
+ * before its neighbours were loaded has another place in it, or none.
  *
  * The links are those of the frames' nodes, which rings do not use.  A frame
  * not loaded through a registered scan has no neighbours.
  *
  * LOCKING.  None.  In a shared pool several processes link and unlink frames
- * at once, with relaxed atomics, and links may come to disagree.  Then a frame
- * is looked at that is nobody's neighbour.  No link leads out of the pool's
- * nodes.
+ * at once, with relaxed atomics, so links may disagree.  Then a policy looks
+ * at a frame that is not a neighbour.  No link leads out of the pool's nodes.
  */
 #ifndef TIDEPOOL_LOAD_ORDER_H
 #define TIDEPOOL_LOAD_ORDER_H
@@ -26,7 +24,10 @@
 #include "tidepool/frame.h"
 #include "tidepool/relaxed.h"
 
-/* Scans whose last frame is known; two in one place disturb each other. */
+/*
+ * Places for the last frames of scans.  Two scans in one place lose each
+ * other's order.
+ */
 #define LOAD_ORDER_SCANS 16
 
 /* A frame, with the page that it held. */
@@ -36,7 +37,7 @@ typedef struct loaded_frame
 	uint32_t	generation;
 } loaded_frame;
 
-/* One process's part of it. */
+/* What one process keeps. */
 typedef struct load_order
 {
 	loaded_frame newest[LOAD_ORDER_SCANS];	/* by scan % LOAD_ORDER_SCANS: the
@@ -78,7 +79,7 @@ loaded_frame_set(const tp_pool *pool, loaded_frame *loaded, uint32_t frame)
 		loaded->generation = tp_generation(pool, frame);
 }
 
-/* The frame was filled through this scan, 0 for none: after its last frame. */
+/* This scan (0: none) has loaded the frame: link it after its last frame. */
 static inline void
 load_order_add(const tp_pool *pool, load_order *order, uint32_t frame,
 			   uint64_t scan)
@@ -99,7 +100,7 @@ load_order_add(const tp_pool *pool, load_order *order, uint32_t frame,
 		loaded_frame_set(pool, newest, frame);
 }
 
-/* The frame's page is about to leave it. */
+/* The page is about to leave its frame. */
 static inline void
 load_order_remove(const tp_pool *pool, load_order *order, uint32_t frame)
 {
@@ -140,8 +141,8 @@ load_order_neighbours(const tp_pool *pool, const load_order *order,
 }
 
 /*
- * For a policy's check: every link leads to one that leads back, except in a
- * shared pool, where links are hints.  Returns the number of violations.
+ * For a policy's check: every link has its counterpart, except in a shared
+ * pool, where links are hints.  Returns the number of violations.
  */
 static inline int
 load_order_check(const tp_pool *pool, const load_order *order,

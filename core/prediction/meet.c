@@ -1,6 +1,6 @@
 /*
  * meet.c
- *	  Where a new scan should begin to share most with a running one.
+ *	  Where a new scan should begin to share the most blocks with a running one.
  */
 #include "tidepool/relaxed.h"
 
@@ -17,7 +17,7 @@ common(uint64_t a, uint64_t a_end, uint64_t b, uint64_t b_end)
 	return from < to ? to - from : 0;
 }
 
-/* What a running forward scan has still to read. */
+/* The blocks that a running forward scan has still to read. */
 typedef struct remainder
 {
 	uint64_t	at;				/* the next block, ... */

@@ -2,14 +2,14 @@
  * page_history.h
  *	  What PBM keeps of the references to a page.
  *
- * Registered scans say when they will read a page.  Its history is for the
- * other references, those through trailing index scans included: these *count*
- * (with frequency=on all do).
+ * The times of references by registered scans are known ahead.  The history is
+ * for all other references, including those of trailing index scans: these
+ * *count* (with frequency=on all do).
  *
  * LOCKING.  None: all fields are relaxed atomics.  Of two concurrent
- * references one may be lost, or the time of one may stand with the interval
- * of the other: one wrong estimate.  A reference overtaken by the frame's next
- * admission may leave the new page some of the old one's history.
+ * references one may be lost, or the time of one may be paired with the
+ * interval of the other: one wrong estimate.  If the frame's next admission
+ * overtakes a reference, the new page may get some of the old one's history.
  */
 #ifndef TIDEPOOL_PAGE_HISTORY_H
 #define TIDEPOOL_PAGE_HISTORY_H
@@ -91,7 +91,7 @@ page_history_add(page_history *page, const tp_access *access, bool counts)
 		tp_store_float(&page->since, gap);
 		return;
 	}
-	/* after the second reference the gap is all that is known */
+	/* the second reference gives the first gap: nothing to smooth yet */
 	if (interval < __builtin_inff())
 		gap = interval + INTERVAL_WEIGHT * (gap - interval);
 	tp_store_float(&page->interval, gap);
@@ -100,8 +100,8 @@ page_history_add(page_history *page, const tp_access *access, bool counts)
 }
 
 /*
- * Algorithm 2: microseconds until the page is referenced, by its frequency.  A
- * page overdue is expected later and later.  Infinite: it has none.
+ * Algorithm 2: microseconds until the page is referenced, by its frequency.  An
+ * overdue page is expected later and later.  Infinite: no frequency is known.
  */
 static inline double
 page_history_frequency(const page_history *page, uint64_t now)
@@ -114,7 +114,7 @@ page_history_frequency(const page_history *page, uint64_t now)
 
 /*
  * Microseconds until the scan that trails the page's last index scan reads it.
- * 0 if that is overdue by less than the delay, TP_NEVER if by more: then it
+ * 0 if that is overdue by less than the delay.  TP_NEVER if by more: the scan
  * has not come.
  */
 static inline double

@@ -1,9 +1,9 @@
 /*
  * patience.h
- *	  When a scan that has gone silent counts as gone.
+ *	  When a scan that makes no progress counts as gone.
  *
- * After TP_SCAN_PATIENCE, or after PATIENT_STRIDES times what it takes for a
- * stride at its present speed, if that is longer.
+ * After TP_SCAN_PATIENCE, or after the time of PATIENT_STRIDES strides at its
+ * present speed, whichever is longer.
  */
 #ifndef TIDEPOOL_PATIENCE_H
 #define TIDEPOOL_PATIENCE_H
@@ -31,7 +31,10 @@ is_later(uint32_t tick, uint32_t than)
 	return (int32_t) (tick - than) > 0;
 }
 
-/* The tick after which a scan heard of now, at this speed, counts as gone. */
+/*
+ * The tick after which a scan of this speed, if it makes no progress after now,
+ * counts as gone.
+ */
 static inline uint32_t
 patience_until(uint64_t now, float block_time)
 {

@@ -9,9 +9,9 @@
 
 /*
  * The block's place in the order of the scan, from 0.  UINT32_MAX for blocks
- * outside the size blocks from low on, among them those that the relation has
- * gained since the scan began; the scan's length or more for other blocks that
- * it does not read.  backward: as in tp_scan_lanes.
+ * outside the size blocks from low on, including those that were added to the
+ * relation since the scan began.  At least the scan's length for other blocks
+ * that it does not read.  backward: as in tp_scan_lanes.
  */
 static inline uint32_t
 range_position(uint32_t block, uint32_t first, uint32_t low, uint32_t size,

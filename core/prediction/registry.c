@@ -2,9 +2,9 @@
  * registry.c
  *	  Scans begin and end.  See scan.h.
  *
- * All of this runs under the registry's lock.  Fields that advance.c writes,
- * or that it, estimate.c and meet.c read, are stored with relaxed atomics;
- * what the lock alone guards is read and written plainly.
+ * All functions here run under the registry's lock.  Fields that advance.c,
+ * estimate.c or meet.c use are stored with relaxed atomics; fields that only
+ * the lock guards are read and written plainly.
  */
 #include "tidepool/relaxed.h"
 
@@ -101,7 +101,7 @@ find_lane(const tp_scans *scans, uint64_t relation)
 	return number;
 }
 
-/* Are there such blocks, and is each of them read once? */
+/* Do these blocks exist, and is each of them read once? */
 static bool
 range_is_sound(const tp_scan_spec *spec)
 {
@@ -115,7 +115,7 @@ range_is_sound(const tp_scan_spec *spec)
 	return spec->count - 1 < UINT32_MAX - spec->first;
 }
 
-/* A block number that the relation does not reach, as far as the spec shows. */
+/* The end of the relation, as far as the spec shows it. */
 static uint64_t
 end_of(const tp_scan_spec *spec)
 {
@@ -127,9 +127,9 @@ end_of(const tp_scan_spec *spec)
 }
 
 /*
- * In relations of more than 2^31 blocks (16 TiB of 8 KiB pages) estimates take
- * a distance for a wrap (estimate.c).  Such a scan is registered up to where
- * it wraps.
+ * In relations of more than 2^31 blocks (16 TiB of 8 KiB pages) estimates
+ * mistake a distance for a wrap (estimate.c).  Such a scan is registered only
+ * up to where it wraps.
  */
 static void
 avoid_far_wrap(tp_scan_spec *spec)
@@ -144,7 +144,7 @@ avoid_far_wrap(tp_scan_spec *spec)
 		spec->count = straight;
 }
 
-/* Enter what the scan reads.  Its length in blocks; 0: it reads nothing. */
+/* Enter what the scan reads.  Returns its length in blocks, 0 for nothing. */
 static uint32_t
 enter_blocks(const tp_scans *scans, uint32_t number, tp_scan_spec *spec)
 {
@@ -172,7 +172,7 @@ enter_blocks(const tp_scans *scans, uint32_t number, tp_scan_spec *spec)
 	return spec->count;
 }
 
-/* Enter what estimates read, last of all that by which they see the scan. */
+/* Enter the fields that estimates read; the one that reveals the scan last. */
 static void
 enter_lane(const tp_scans *scans, uint32_t number, const tp_scan_spec *spec,
 		   uint64_t now)

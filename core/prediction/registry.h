@@ -2,8 +2,8 @@
  * registry.h
  *	  Handles of scans: generation << 32 | number + 1.
  *
- * A scan is known by its number: its lane is number % TP_SCAN_LANES of the
- * tp_scan_lanes number / TP_SCAN_LANES.
+ * A scan's number gives its lane: number % TP_SCAN_LANES of the tp_scan_lanes
+ * number / TP_SCAN_LANES.
  */
 #ifndef TIDEPOOL_REGISTRY_H
 #define TIDEPOOL_REGISTRY_H
@@ -31,7 +31,7 @@ handle_of(const tp_scans *scans, uint32_t scan)
 	return (uint64_t) scans->scans[scan].generation << 32 | (scan + 1);
 }
 
-/* The scan's number, or TP_NONE if it is no more.  Needs no lock. */
+/* The scan's number, or TP_NONE if it has ended.  Needs no lock. */
 static inline uint32_t
 find_scan(const tp_scans *scans, uint64_t handle)
 {

@@ -8,8 +8,8 @@
 #include "tidepool/prediction/scan.h"
 
 /*
- * The relation's index in scans->relations, or TP_NONE; then *vacant is an
- * empty place that it could take, or TP_NONE.  Needs no lock.
+ * The relation's index in scans->relations, or TP_NONE.  If TP_NONE, *vacant is
+ * an empty place for it, or TP_NONE as well.  Needs no lock.
  */
 uint32_t	scan_relation(const tp_scans *scans, uint64_t relation,
 						  uint32_t *vacant);

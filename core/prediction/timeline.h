@@ -5,22 +5,22 @@
  * Source: M. Switakowski, P. Boncz, M. Zukowski: From cooperative scans to
  * predictive buffer management. PVLDB 5(12), 2012.
  *
- * Time from now on is divided into buckets, the first ones a slice wide, and
- * each group of per_group buckets twice as wide as the one before.  A block
- * group is in the bucket of its next access, in the last if that lies beyond.
- * Two more lists have the block groups that no scan requests and those
- * overdue.
+ * The future is divided into buckets, in groups of per_group.  Those of the
+ * first group are a slice wide; each further group's are twice as wide as those
+ * before.  A block group is in the bucket of its next access, or in the last
+ * one if its access lies beyond.  Two more lists hold the block groups that no
+ * scan requests and those that are overdue.
  *
  *	  position -> | 0 | 1 | 2 |   3   |   4   |   5   |       6       |  ...
  *	              '---group 0---------group 1-----------group 2-----------
  *
  * As time passes the buckets move left: those of group g by one place whenever
  * position is a multiple of their width, 2^g slices.  The first bucket of a
- * group then becomes the last of the group before it, where a place has just
- * become vacant; what is in bucket 0 becomes overdue.  So a slice costs only a
+ * group then becomes the last of the group before it, which has just vacated a
+ * place; the block groups in bucket 0 become overdue.  So a slice costs only a
  * rotation of numbers.  A bucket that moves to a narrower place keeps its end,
- * not its beginning.  A block group may therefore be taken to be wanted later
- * than estimated, by no more than the width of the bucket it was placed in.
+ * not its beginning.  This may delay a block group's estimated access by up to
+ * the width of the bucket it was placed in.
  *
  * Stages number the lists in the order of eviction: 0 the block groups not
  * requested, then the buckets, last to first, then the block groups overdue.
@@ -53,7 +53,7 @@ typedef struct timeline
 	uint64_t	position;		/* slice at which bucket 0 begins */
 	uint32_t	per_group;		/* buckets in a group of them */
 	uint32_t	groups;			/* of buckets */
-	uint8_t		order[MAX_BUCKETS]; /* the buckets' lists, from now on */
+	uint8_t		order[MAX_BUCKETS]; /* the buckets' lists, soonest first */
 } timeline;
 
 static inline uint32_t
@@ -86,7 +86,7 @@ timeline_init(const tp_pool *pool, uint64_t slice, uint32_t per_group,
 	}
 }
 
-/* Where a group of buckets begins, in slices from position. */
+/* Slices from position to the beginning of a group of buckets. */
 static inline uint64_t
 timeline_begin(const timeline *t, uint32_t group)
 {
@@ -95,7 +95,7 @@ timeline_begin(const timeline *t, uint32_t group)
 	return t->per_group * (width - 1) - t->position % width;
 }
 
-/* The bucket for a slice; 0 also if that is past. */
+/* The bucket for a slice; 0 for past ones. */
 static inline uint32_t
 timeline_bucket_of(const timeline *t, uint64_t slice)
 {
@@ -112,7 +112,7 @@ timeline_bucket_of(const timeline *t, uint64_t slice)
 	return timeline_buckets(t) - 1;
 }
 
-/* The bucket for a time in microseconds; 0 also if it is past. */
+/* The bucket for a time in microseconds; 0 for past ones. */
 static inline uint32_t
 timeline_bucket(const timeline *t, uint64_t time)
 {
@@ -163,7 +163,7 @@ timeline_place(const tp_pool *pool, uint32_t group)
 	timeline_enter(pool, group);
 }
 
-/* The first stage from this one on with block groups; none: timeline_stages. */
+/* The first nonempty stage from this one on; timeline_stages if none is. */
 static inline uint32_t
 timeline_occupied(const tp_pool *pool, uint32_t stage)
 {
@@ -192,9 +192,9 @@ timeline_step(const tp_pool *pool)
 }
 
 /*
- * Many slices pass: the outcome of that many steps, at the price of a few.  A
- * bucket that ends by then becomes overdue and its place vacant; each other
- * one goes where its last slice belongs.
+ * Many slices pass.  Same result as that many steps, at the price of a few: a
+ * bucket that ends by then becomes overdue and vacates its place; every other
+ * bucket moves to the place of its last slice.
  */
 static inline void
 timeline_jump(const tp_pool *pool, uint64_t target)
@@ -216,7 +216,7 @@ timeline_jump(const tp_pool *pool, uint64_t target)
 	memcpy(order, t->order, sizeof(order));
 	t->position = target;
 
-	/* ends ascend, so what is vacated comes first */
+	/* ends ascend, so the vacated buckets come first */
 	for (uint32_t i = 0; i < buckets; i++)
 		if (ends[i] <= target)
 		{
@@ -249,7 +249,7 @@ timeline_shift(const tp_pool *pool, uint64_t now)
 
 /* ---- corrections ---- */
 
-/* Estimate the oldest of the overdue anew. */
+/* Re-estimate the oldest of the overdue block groups, at most this many. */
 static inline void
 timeline_correct_overdue(const tp_pool *pool, uint32_t most, uint64_t now)
 {
@@ -263,8 +263,8 @@ timeline_correct_overdue(const tp_pool *pool, uint32_t most, uint64_t now)
 }
 
 /*
- * Estimate the block groups that would go next anew, until one is where it
- * belongs.
+ * Re-estimate the block groups that would be evicted next, at most this many,
+ * until one is where it belongs.
  */
 static inline void
 timeline_correct_next(const tp_pool *pool, uint32_t most, uint64_t now)
@@ -286,7 +286,7 @@ timeline_correct_next(const tp_pool *pool, uint32_t most, uint64_t now)
 	}
 }
 
-/* Bring the timeline up to date where it matters. */
+/* Update the timeline: time, the overdue, and the next to be evicted. */
 static inline void
 timeline_refresh(const tp_pool *pool, uint32_t corrections, uint64_t now)
 {
@@ -299,8 +299,8 @@ timeline_refresh(const tp_pool *pool, uint32_t corrections, uint64_t now)
 
 /*
  * For a policy's describe: "not requested: 7*3 | 12: 5*128 | overdue:", the
- * last bucket first, those that are empty left out; 5*128 is block group 5
- * with 128 pages.
+ * last bucket first, without the empty ones; 5*128 is block group 5 with 128
+ * pages.
  */
 static inline void
 timeline_describe(const tp_pool *pool, tp_text *text)

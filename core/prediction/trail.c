@@ -2,8 +2,8 @@
  * trail.c
  *	  Trailing index scans.  See trail.h.
  *
- * What tp_trail_tuple and tp_trail_delay read or write without the lock is a
- * relaxed atomic everywhere; the rest is guarded by the lock.
+ * Fields that tp_trail_tuple and tp_trail_delay use without the lock are
+ * relaxed atomics everywhere; the lock guards the rest.
  */
 #include <string.h>
 
@@ -96,7 +96,7 @@ find_running(const tp_trails *trails, uint64_t handle)
 
 /* ---- beginning and ending ---- */
 
-/* Its place is reused after those of all scans that ended before it. */
+/* Queue its place for reuse, after those of scans that ended earlier. */
 static void
 end_scan(const tp_trails *trails, uint32_t number)
 {
@@ -113,7 +113,7 @@ end_scan(const tp_trails *trails, uint32_t number)
 	header->running--;
 }
 
-/* Make room, when all places are taken: end the scans silent for long. */
+/* Make room when all places are taken: end the scans that count as gone. */
 static void
 reclaim(const tp_trails *trails, uint64_t now)
 {

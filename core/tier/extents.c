@@ -6,7 +6,9 @@
 
 #include "tidepool/tier/extents.h"
 
-/* For policies without such a parameter: reads for each frame of the pool. */
+/*
+ * For policies without these parameters, in reads for each frame of the pool.
+ */
 #define DEFAULT_AGING 10
 #define DEFAULT_BURST 1
 
@@ -139,7 +141,7 @@ find(const tp_extents *extents, uint64_t key)
 	return NULL;
 }
 
-/* The extent's slot: its own, else an empty one or that of the coldest. */
+/* The extent's slot; if it has none, an empty one or that of the coldest. */
 static tp_extent *
 take(tp_extents *extents, uint64_t key)
 {
@@ -183,7 +185,7 @@ recent_now(const tp_extents *extents, const tp_extent *slot)
 	return slot->recent * halved(extents->short_epoch - slot->short_epoch);
 }
 
-/* Halve what is in the slot by the epochs that have passed. */
+/* Halve the slot's values once for each epoch that has passed. */
 static void
 catch_up(const tp_extents *extents, tp_extent *slot)
 {
@@ -199,7 +201,7 @@ catch_up(const tp_extents *extents, tp_extent *slot)
 		slot->counts[i] = (uint8_t) (due > 7 ? 0 : slot->counts[i] >> due);
 }
 
-/* Warm the page's extent by this saving. */
+/* Raise the temperature of the page's extent by this saving. */
 static void
 warm(tp_extents *extents, tp_page page, double saving, bool random)
 {
@@ -218,7 +220,7 @@ warm(tp_extents *extents, tp_page page, double saving, bool random)
 							*count + TP_EXTENT_UNIT);
 }
 
-/* See tp_extents_page.  The sums are of counts: small integers, exact. */
+/* See tp_extents_page.  Sums of counts are small integers, so they are exact. */
 static double
 page_factor(const tp_extents *extents, const tp_extent *slot, tp_page page)
 {
