@@ -49,7 +49,7 @@ bitmap_of(const tps_events *events, size_t i)
 		&events->bitmaps[low] : NULL;
 }
 
-/* The bitmap in the registry's terms. */
+/* Convert the bitmap to the registry's form. */
 static void
 convert_bitmap(const tps_bitmap *from, tp_bitmap *to)
 {
@@ -71,7 +71,7 @@ end(announced *a, uint64_t handle)
 		tp_scan_end(&a->scans->view, handle);
 }
 
-/* An index scan of which the pages are not known: others may trail it. */
+/* An index scan whose pages are unknown; others may trail it. */
 static bool
 is_trailing(const tps_events *events, size_t i)
 {
@@ -119,7 +119,7 @@ announced_event(announced *a, const tps_events *events, size_t i)
 			if (!pagemap_reserve(&a->handles))
 				return false;
 
-			/* of an id that comes again the first scan was over unsaid */
+			/* an id that is used again: its first scan had no end event */
 			end(a, handle_of(a, id));
 			*pagemap_at(&a->handles, id) = begin(a, events, i);
 			return true;
@@ -139,7 +139,7 @@ announced_reference(announced *a, uint64_t id, uint64_t page, uint64_t now)
 {
 	uint64_t	handle = handle_of(a, id);
 
-	/* pages stand for the tuples, which traces do not tell */
+	/* traces do not record tuples, so pages stand for them */
 	if (tp_is_trail(handle))
 		tp_trail_tuple(&a->scans->trails, handle, page, now);
 	else

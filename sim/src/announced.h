@@ -2,8 +2,8 @@
  * announced.h
  *	  The scans that a trace announces, driven through a registry.
  *
- * A trace knows its scans by ids of its own; the registry by handles.  This
- * keeps one beside the other, 16 bytes for each scan of the trace.
+ * A trace identifies its scans by ids, the registry by handles.  This maps ids
+ * to handles, with 16 bytes for each scan of the trace.
  */
 #ifndef TIDEPOOL_SIM_ANNOUNCED_H
 #define TIDEPOOL_SIM_ANNOUNCED_H
@@ -26,12 +26,12 @@ typedef struct announced
 bool		announced_init(announced *a);
 void		announced_free(announced *a);
 
-/* An event that is no reference: scan begin, advance or end; others are none
- * of ours.  False when memory ran out. */
+/* An event that is no reference: scan begin, advance or end; ignores others.
+ * False when memory ran out. */
 bool		announced_event(announced *a, const tps_events *events, size_t i);
 
-/* A reference that belongs to scan `id` of the trace advances it.  Returns
- * the scan's handle, 0 if there was none. */
+/* A reference of scan `id` of the trace advances the scan.  Returns the scan's
+ * handle, 0 if there is none. */
 uint64_t	announced_reference(announced *a, uint64_t id, uint64_t page,
 								uint64_t now);
 

@@ -1,7 +1,7 @@
 /*
  * backends.h
- *	  What a replay keeps of each backend: its last reference, what it has
- *	  queued, and what it remembers of its choices.
+ *	  The state that a replay keeps for each backend: its last reference, its
+ *	  queue and its chooser.
  */
 #ifndef TIDEPOOL_SIM_BACKENDS_H
 #define TIDEPOOL_SIM_BACKENDS_H
@@ -20,7 +20,7 @@
 
 typedef struct backend_state
 {
-	bool		referenced;		/* the next three are of a reference */
+	bool		referenced;		/* the next three are set */
 	uint32_t	number;
 	uint64_t	page;
 	uint64_t	time;
@@ -72,7 +72,7 @@ backend_has_queue(backend_state *b)
 	return b->queue != NULL;
 }
 
-/* Is the page in this frame, as the page table has it? */
+/* Does the page table map the page to this frame? */
 static inline bool
 cache_holds(void *cache, uint32_t frame, tp_page page)
 {
@@ -80,7 +80,7 @@ cache_holds(void *cache, uint32_t frame, tp_page page)
 						  page.relation << 32 | page.block) == frame;
 }
 
-/* Tell the policy of all that this backend has queued. */
+/* Report all that this backend has queued to the policy. */
 static inline void
 backend_commit(backend_state *b, tps_cache *cache, const tp_access *access)
 {
@@ -90,9 +90,9 @@ backend_commit(backend_state *b, tps_cache *cache, const tp_access *access)
 
 /*
  * Queue a hit of this backend or, with TP_BATCH_ADMISSION, a page that it has
- * brought in; and tell the policy of all that are queued if they are `size`
- * now.  In a replay nobody else has the lock, so there is no threshold before
- * the queue's size.  False when memory ran out.
+ * brought in.  When `size` entries are queued, report them all to the policy.
+ * In a replay the lock is always free, so there is no threshold below the
+ * queue's size.  False when memory ran out.
  */
 static inline bool
 backend_queue(backend_state *b, tps_cache *cache, uint32_t frame,
@@ -115,8 +115,8 @@ backend_queue(backend_state *b, tps_cache *cache, uint32_t frame,
 }
 
 /*
- * Choices are this backend's from now on.  Number 0 has the pool's own chooser,
- * which is begun in the same way.  False when memory ran out.
+ * This backend makes the choices from now on.  Number 0 has the pool's own
+ * chooser, which is initialised in the same way.  False when memory ran out.
  */
 static inline bool
 backend_chooses(backend_state *b, tps_cache *cache, uint32_t number)

@@ -19,8 +19,8 @@ make_block(const tps_cache *cache, const tp_policy *policy)
 }
 
 /*
- * Without a tier that knows better, sequential reads save little.  (Of a
- * disk, about what is in devices.py.)
+ * Savings of a cache without a tier.  A sequential read saves little, about as
+ * little as on the disk in devices.py.
  */
 #define RANDOM_SAVING 1.0
 #define SEQUENTIAL_SAVING 0.01
@@ -278,7 +278,7 @@ tps_cache_describe(const tps_cache *cache, char *text, size_t size)
 	return tp_describe(&cache->pool, text, size);
 }
 
-/* The frame that the pool can best do without. */
+/* The frame to give up when the pool shrinks. */
 static uint32_t
 dispensable(const tp_pool *pool, const tp_access *access)
 {

@@ -1,6 +1,6 @@
 /*
  * cache.h
- *	  Inside of a cache.
+ *	  Internals of a cache.
  */
 #ifndef TIDEPOOL_SIM_CACHE_H
 #define TIDEPOOL_SIM_CACHE_H
@@ -19,14 +19,14 @@ struct tps_cache
 	double		params[TP_MAX_PARAMS];
 	uint64_t	seed;
 	pagetable	table;
-	tp_extents *extents;		/* NULL unless the policy goes by
-								 * temperatures, or it is a tier's */
+	tp_extents *extents;		/* NULL unless the policy uses temperatures,
+								 * or it is a tier's */
 	tp_services services;		/* pool.services */
 };
 
 /*
- * Keep temperatures for the cache, anew, with these savings in microseconds.
- * False when memory ran out.
+ * Begin to keep temperatures for the cache, with these savings in
+ * microseconds.  False when memory ran out.
  */
 bool		cache_keep_extents(tps_cache *cache, double random_saving,
 							   double sequential_saving);

@@ -25,7 +25,7 @@ enum
 #define EVENT_ACCESS_FLAGS (TP_CORRELATED | TP_VACUUM | TP_SEQUENTIAL | \
 							TP_BITMAP | TP_INDEX)
 
-/* Of scan begin: from the last block to the first. */
+/* Flag of scan begin: the scan goes from the last block to the first. */
 #define EVENT_BACKWARD 0x200
 
 /* How far ahead of a reference its hash table slot is prefetched. */

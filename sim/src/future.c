@@ -2,8 +2,8 @@
  * future.c
  *	  The position of each page's next reference, in one forward pass: when a
  *	  page is referenced again, the entry of its previous reference is filled
- *	  in.  If the page ceased to exist in between it is not: nobody gains from
- *	  keeping it until then.
+ *	  in, unless the page ceased to exist in between: no cache gains from
+ *	  keeping such a page.
  */
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /*
  * io.h
- *	  What a cache reads and writes below itself: its misses, the dirty pages
- *	  it evicts, and the pages that cease to exist, in order, as events.
+ *	  The reads and writes below a cache as events in order: its misses, the
+ *	  dirty pages it evicts, and the pages that cease to exist.
  *
- * A log holds what one batch of references has caused.
+ * A log holds the events of one batch of references.
  */
 #ifndef TIDEPOOL_SIM_IO_H
 #define TIDEPOOL_SIM_IO_H
@@ -24,7 +24,7 @@ typedef struct io_log
 io_log	   *io_new(void);
 void		io_free(io_log *io);
 
-/* A new batch, of at most so many events.  False when memory ran out. */
+/* Begin a batch of at most this many events.  False when memory ran out. */
 bool		io_begin(io_log *io, size_t events);
 
 static inline void

@@ -4,8 +4,8 @@
  *
  * A map from pages to numbers that the caller chooses (positions, times).
  * The first event that forgets the rest of a fork builds lists of pages by
- * fork, so that such events cost what the fork has pages, not what the trace
- * has; a trace without them pays nothing.
+ * fork.  So the cost of such an event depends on the pages of the fork, not of
+ * the trace, and a trace without them pays nothing.
  */
 #ifndef TIDEPOOL_SIM_LASTUSE_H
 #define TIDEPOOL_SIM_LASTUSE_H
@@ -51,7 +51,7 @@ lastuse_at(lastuse *l, uint64_t page)
 	return pagemap_at(&l->map, page);
 }
 
-/* Told of a page that ceases to exist, with its value.  False: give up. */
+/* Called for each page that ceases to exist, with its value.  False: give up. */
 typedef bool (*lastuse_gone) (void *arg, uint64_t value);
 
 /*

@@ -22,8 +22,8 @@ struct opt_pool
 	bool		bypass;
 	pagetable	table;
 	resident   *pages;			/* [frame] */
-	uint32_t   *heap;			/* frames, furthest next use first; those past
-								 * used are the free ones */
+	uint32_t   *heap;			/* frames, furthest next use first; the free
+								 * ones from used on */
 };
 
 opt_pool *
@@ -211,7 +211,7 @@ opt_forget_from(opt_pool *o, uint64_t first)
 			take_out(o, place);
 			forgotten++;
 
-			/* what has come down to this place has not been looked at */
+			/* if another frame has come down to this place, check it next */
 			place = place < o->used ? place + 1 : o->used;
 		}
 	}

@@ -5,9 +5,9 @@
  *	  1966.
  *
  * Demand paging: the newcomer is always admitted, unless bypass is on.  The
- * resident pages are in a heap, furthest next use on top.  A page that is
- * referenced had the nearest next use of all, now, and gets a later one: it
- * rises.  O(log frames) per reference.
+ * resident pages are in a heap, furthest next use on top.  A referenced page
+ * had the nearest next use of all and gets a later one, so it rises.  O(log
+ * frames) per reference.
  */
 #ifndef TIDEPOOL_SIM_OPT_H
 #define TIDEPOOL_SIM_OPT_H

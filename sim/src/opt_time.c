@@ -50,7 +50,7 @@ opt_time_has(const opt_time *o, uint64_t page)
 		opt_find(o->pages[1], page) != TP_NONE;
 }
 
-/* Saving per read of waiting; 0 if there is no next read. */
+/* The saving divided by the reads until then; 0 if there is no next read. */
 static double
 density(const opt_time *o, int class, uint64_t now, uint64_t next_use)
 {

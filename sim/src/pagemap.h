@@ -49,8 +49,8 @@ pagemap_prefetch(const pagemap *map, uint64_t key)
 }
 
 /*
- * The value of the key, to read or to set; PAGEMAP_ABSENT there if the key is
- * new, in which case the caller must set it.  Valid until the next reserve;
+ * The value of the key, to read or to set.  If the key is new the value is
+ * PAGEMAP_ABSENT, and the caller must set it.  Valid until the next reserve;
  * the caller has reserved room for the entry.
  */
 static inline uint64_t *
@@ -69,7 +69,7 @@ pagemap_at(pagemap *map, uint64_t key)
 	return &map->slots[i].value;
 }
 
-/* The value of a key that is there, NULL of one that is not. */
+/* The value of the key, NULL if it is not there. */
 static inline uint64_t *
 pagemap_find(const pagemap *map, uint64_t key)
 {

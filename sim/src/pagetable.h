@@ -2,8 +2,9 @@
  * pagetable.h
  *	  Which frame holds a page.
  *
- * A hash table with open addressing and linear probing, at most half full;
- * deletion pulls back what probed over the hole, so there are no tombstones.
+ * A hash table with open addressing and linear probing, at most half full.
+ * Deletion moves back the entries that had probed past the removed one, so
+ * there are no tombstones.
  *
  * Costs: 16 bytes a slot, 32 to 64 bytes a frame.
  * Benefits: a lookup is one or two cache lines, and its line can be

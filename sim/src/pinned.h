@@ -1,6 +1,6 @@
 /*
  * pinned.h
- *	  Frames whose page cannot be evicted, since the trace says it was in use.
+ *	  Frames whose page cannot be evicted, because it was pinned in the trace.
  */
 #ifndef TIDEPOOL_SIM_PINNED_H
 #define TIDEPOOL_SIM_PINNED_H
@@ -9,7 +9,7 @@
 
 #include "tidepool/sim.h"
 
-/* Without memory (is NULL) until the trace has such an event. */
+/* Allocates nothing (is == NULL) until the first pinned event. */
 typedef struct pinned_frames
 {
 	uint32_t	count;

@@ -142,7 +142,7 @@ tps_replay_feed(tps_replay *replay, const tps_events *events)
 {
 	size_t		i = 0;
 
-	/* a reference reads and writes a page at most, so io_add has room */
+	/* a reference reads and writes at most one page each, so io_add has room */
 	if (replay->io != NULL && !io_begin(replay->io, 2 * events->n))
 		return false;
 	while (i < events->n)

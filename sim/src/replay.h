@@ -30,7 +30,7 @@ struct tps_replay
 	bool		queues_hits;	/* the policy needs the lock for them */
 	bool		queues_admissions;	/* ... for choices */
 	bool		own_choosers;	/* each backend has one: choices need no lock */
-	bool		only_choosers;	/* that is all that backends are for */
+	bool		only_choosers;	/* backends are for choosers alone */
 };
 
 /* Commit the admissions that backends have queued. */

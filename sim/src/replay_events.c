@@ -68,8 +68,8 @@ pin_event(tps_replay *replay, const tps_events *events, size_t i)
 /* ---- pages become dirty ---- */
 
 /*
- * Ignores pages that are not resident.  The backend is in the middle of a
- * change, so this commits no queue; a full queue drops the event.  False when
+ * Ignores pages that are not resident.  Commits no queue, because the backend
+ * is in the middle of a change; a full queue drops the event.  False when
  * memory ran out.
  */
 static bool

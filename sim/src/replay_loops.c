@@ -2,9 +2,9 @@
  * replay_loops.c
  *	  Runs of references, against a policy or OPT.
  *
- * Speed: since the trace is known ahead, each reference's data is prefetched
- * during the EVENTS_AHEAD references before it (look_ahead).  Whatever is the
- * same for a whole run of references is decided once per run.
+ * Speed: the trace is known ahead, so each reference's data is prefetched
+ * during the EVENTS_AHEAD references before it (look_ahead).  Decisions that
+ * are the same for a whole run of references are made once per run.
  */
 #include "replay_loading.h"
 

@@ -1,6 +1,6 @@
 /*
  * report.h
- *	  What a check finds, as text: a line for each violation.
+ *	  The violations that a check finds as text, a line each.
  */
 #ifndef TIDEPOOL_SIM_REPORT_H
 #define TIDEPOOL_SIM_REPORT_H
@@ -27,7 +27,7 @@ report_to(char *text, size_t size)
 	return report;
 }
 
-/* A tp_report; what does not fit is left out. */
+/* A tp_report; leaves out lines that do not fit. */
 static inline void
 write_report(void *arg, const char *violation, uint32_t index)
 {

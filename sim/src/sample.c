@@ -26,7 +26,7 @@ tps_sample(const tps_events *events, uint64_t seed, uint64_t threshold,
 	{
 		bool		reference = event_is_reference(events, i);
 
-		/* written always, kept if chosen: no branch to mispredict */
+		/* write always, keep if chosen: no branch to mispredict */
 		chosen[n] = (uint32_t) i;
 		if (before != NULL)
 			before[n] = references;

@@ -55,7 +55,7 @@ tps_scans_free(tps_scans *scans)
 	free(scans);
 }
 
-/* The scan in the registry's terms; its bitmap, if it has one, in *bitmap. */
+/* The scan in the registry's form; its bitmap, if it has one, in *bitmap. */
 static tp_scan_spec
 convert_scan(const tps_scan *scan, tp_bitmap *bitmap)
 {
@@ -160,7 +160,7 @@ tps_scans_running(const tps_scans *scans)
 	return scans->view.header->running + scans->trails.header->running;
 }
 
-/* As memcpy, after which nothing is found at the old place. */
+/* Like memcpy; also overwrites the old place, so that stale pointers show. */
 static void
 move_block(void *to, void *from, size_t size)
 {

@@ -1,6 +1,6 @@
 /*
  * scans.h
- *	  Inside of the running scans of a simulation.
+ *	  Internals of the running scans of a simulation.
  */
 #ifndef TIDEPOOL_SIM_SCANS_H
 #define TIDEPOOL_SIM_SCANS_H

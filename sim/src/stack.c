@@ -8,17 +8,17 @@
  * Research and Development 19(4), 1975, as a binary indexed tree (P. M.
  * Fenwick, 1994).
  *
- * Every page stands at the time of its last reference.  The stack distance of
- * a reference is one more than the number of places that are taken later than
- * its own page's.  Times are renumbered densely when they run out, so the tree
- * is at most four times as large as there are places.
+ * Each page is at the time of its last reference.  The stack distance of a
+ * reference is one more than the number of times taken later than its own
+ * page's.  Times are renumbered densely when they run out, so the tree is at
+ * most four times as large as the number of places.
  *
  * A page that ceases to exist leaves a hole: a free frame in every cache that
- * held the page.  A hole keeps its place until a reference from below it, or
- * to a page not in the stack, pushes the pages above it down into it; in the
- * larger caches, where that reference hits, the frame is still free: the hole
- * is now where the page came from.  So the curve is LRU's also for traces
- * with truncated and dropped tables.
+ * held the page.  The hole keeps its place until a reference to a page below
+ * it, or to a page not in the stack, pushes the pages above it down into it.
+ * In the larger caches, where that reference hits, the frame is still free: the
+ * hole moves to where the page came from.  So the curve is also LRU's for
+ * traces with truncated and dropped tables.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +38,8 @@ struct tps_stack
 	uint64_t   *holes;			/* their times, a heap with the latest on top */
 	uint64_t	holes_count;
 	uint64_t	holes_room;
-	uint64_t	room;			/* times there are */
-	uint64_t	now;			/* times given out */
+	uint64_t	room;			/* number of times */
+	uint64_t	now;			/* times used so far */
 	uint64_t   *counts;			/* [d - 1] */
 	uint64_t	counts_room;
 	uint64_t	deepest;		/* largest d counted */
@@ -114,7 +114,7 @@ taken_up_to(const tps_stack *stack, uint64_t time)
 	return sum;
 }
 
-/* Turn the tree into the array that it sums up: 1 where a time is taken. */
+/* Convert the tree to the array that it sums up: 1 where a time is taken. */
 static void
 unfold(uint32_t *tree, uint64_t room)
 {
@@ -138,8 +138,8 @@ fold_ones(uint32_t *tree, uint64_t n, uint64_t room)
 }
 
 /*
- * Times have run out: renumber the places 1, 2, 3 ... in their order, and
- * leave at least three times as much room behind them.
+ * Times have run out: renumber the places 1, 2, 3 ... in order, and leave room
+ * for at least three times as many after them.
  */
 static bool
 renumber(tps_stack *stack)
@@ -202,7 +202,7 @@ reserve_hole(tps_stack *stack)
 	return true;
 }
 
-/* The place at this time, which stays taken, is a hole now.  A lastuse_gone. */
+/* The place at this time becomes a hole and stays taken.  A lastuse_gone. */
 static bool
 make_hole(void *arg, uint64_t time)
 {

@@ -29,7 +29,7 @@ tally_free(tally *t)
 	pagemap_free(&t->page_hits);
 }
 
-/* The first of events from .. to - 1 with this many references before it. */
+/* The first of the events from .. to - 1 with this many references before it. */
 static size_t
 first_after(const uint64_t *before, size_t from, size_t to, uint64_t references)
 {

@@ -1,12 +1,12 @@
 /*
  * tally.h
- *	  What a replay counts: totals, warm-up, time series, per relation, per
- *	  group of pages, per search.
+ *	  The counters of a replay: totals, time series, per relation, per group of
+ *	  pages, per search; after a warm-up.
  *
- * The replay loop counts misses of a run of references in a register and
- * hands them over at the end of the run (tally_run); a run ends where the
- * warm-up or an interval does (tally_run_end).  Only what must be counted
- * reference by reference goes through tally_detail.
+ * The replay loop counts the misses of a run of references in a register and
+ * adds them at the end of the run (tally_run).  A run ends where the warm-up or
+ * an interval ends (tally_run_end).  Only counts by reference, such as those
+ * per relation, go through tally_detail.
  *
  * Warm-up and intervals count references of the whole trace, even if only a
  * sample of it is replayed.
@@ -31,9 +31,9 @@ typedef struct tally
 	tps_totals	totals;
 	uint64_t	position;		/* references of the whole trace so far */
 	bool		counting;		/* the warm-up is over */
-	uint64_t	interval_end;	/* position at which the interval is whole */
+	uint64_t	interval_end;	/* position at which the interval ends */
 	uint64_t	interval_misses;
-	uint64_t   *series;			/* misses of each interval that is over */
+	uint64_t   *series;			/* misses of each interval that has ended */
 	size_t		series_count;
 	size_t		series_room;
 	bool		detailed;		/* tally_detail must be called */
@@ -54,12 +54,12 @@ bool		tally_init(tally *t, const tps_options *options);
 void		tally_free(tally *t);
 
 /*
- * Advance to this many references of the whole trace: ends the warm-up, and
- * intervals, that they complete.  False when memory ran out.
+ * Advance to this many references of the whole trace.  Ends the warm-up and
+ * the intervals that are complete by then.  False when memory ran out.
  */
 bool		tally_come_to(tally *t, uint64_t position);
 
-/* Where the run that begins at reference from ends, at most at to. */
+/* The end of the run that begins at reference from, at most to. */
 size_t		tally_run_end(const tally *t, const tps_events *events,
 						  size_t from, size_t to);
 

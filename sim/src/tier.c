@@ -1,12 +1,12 @@
 /*
  * tier.c
- *	  A tier on an SSD, fed with what a cache reads and writes.  See sim.h;
- *	  the order of things is that of core/include/tidepool/tier/tier.h.
+ *	  A tier on an SSD, fed with a cache's reads and writes.  See sim.h; the
+ *	  order of operations is that of core/include/tidepool/tier/tier.h.
  *
- * Write-back: a dirty page goes to the SSD if it is there or gets a frame,
- * and is dirty there.  It is written while the cache waits: there is no other
- * copy of it.  When more than dirty_limit of the frames are dirty, all dirty
- * pages go to the disk, in the order of their numbers; a victim that is dirty
+ * Write-back: a dirty page goes to the SSD if it is there or gets a frame, and
+ * is dirty there.  The cache waits for the write, because there is no other
+ * copy of the page.  When more than dirty_limit of the frames are dirty, all
+ * dirty pages go to the disk, in the order of their numbers.  A dirty victim
  * goes alone.
  */
 #include <stdio.h>
@@ -102,7 +102,7 @@ tps_tier_free(tps_tier *tier)
 	free(tier);
 }
 
-/* Write a page to the SSD that must not be lost: the cache waits for it. */
+/* Write a page to the SSD that must not be lost, so the cache waits for it. */
 static void
 ssd_write_now(tps_tier *tier)
 {
@@ -181,7 +181,7 @@ write_to_ssd(tps_tier *tier, uint32_t frame)
 	}
 }
 
-/* A frame that has been given to the page, or TP_NONE. */
+/* Make room on the SSD for the page: its frame, or TP_NONE. */
 static uint32_t
 admit(tps_tier *tier, uint64_t page, const tp_access *access)
 {

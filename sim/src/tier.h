@@ -48,7 +48,7 @@ tier_count_written(tps_tier *tier, uint32_t pages)
 		tier->totals.ssd_write_time += tier->options.ssd.random_write;
 }
 
-/* The cache has waited this long, during which the writer went on. */
+/* The cache has waited this long; the writer went on meanwhile. */
 static inline void
 tier_spend(tps_tier *tier, double microseconds)
 {

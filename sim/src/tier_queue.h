@@ -2,10 +2,10 @@
  * tier_queue.h
  *	  A small queue of pages waiting to be written to an SSD.
  *
- * A writer takes them in order, each in the same time, while the cache goes on.
- * When the queue is full, the page of the coldest extent is dropped and not
- * written to the SSD; the newly added page may be that page.  Of equals the
- * latest goes.
+ * A writer writes them in order, each in the same time, while the cache goes
+ * on.  When the queue is full, the page of the coldest extent is dropped and
+ * not written to the SSD; the newly added page may be that page.  Of equally
+ * cold pages the latest is dropped.
  *
  * Times are in microseconds, by the caller's clock.
  */

@@ -2,11 +2,11 @@
  * readers.h
  *	  Parsers of trace formats.
  *
- * A parser is pushed: it is given the file's bytes in blocks of any size and
- * writes references into columns that the caller provides.  It keeps its
- * place at any byte, allocates nothing, and has no undefined behaviour
- * whatever the bytes; what it writes does not depend on how the file was cut
- * into blocks.  What the formats look like is in docs/trace-format.md.
+ * The caller feeds the file's bytes to a parser in blocks of any size, and the
+ * parser writes references into the caller's columns.  It can stop at any byte,
+ * allocates nothing, and has no undefined behaviour whatever the bytes.  Its
+ * output does not depend on how the file is divided into blocks.
+ * docs/trace-format.md describes the formats.
  */
 #ifndef TIDEPOOL_READERS_H
 #define TIDEPOOL_READERS_H
@@ -26,7 +26,7 @@ typedef enum tps_format
 	TPS_VSCSI					/* writes page, time, kind */
 } tps_format;
 
-/* Where references go.  Columns that the format does not write may be NULL. */
+/* The output.  Columns that the format does not write may be NULL. */
 typedef struct tps_columns
 {
 	uint64_t   *page;
@@ -39,7 +39,7 @@ typedef struct tps_columns
 /* Read error and position; the rest is the parser's own. */
 typedef struct tps_reader
 {
-	const char *error;			/* why the file is wrong; NULL: it is not */
+	const char *error;			/* what is wrong with the file; NULL: nothing */
 	uint64_t	position;		/* text: the current line, from 1; binary:
 								 * offset of the current record */
 	tps_format	format;
@@ -52,7 +52,7 @@ typedef struct tps_reader
 	uint8_t		kind;
 
 	/* of text formats: the current line */
-	uint8_t		in;				/* within what the next byte is */
+	uint8_t		in;				/* the parser's state before the next byte */
 	uint8_t		fields;			/* numbers begun on the line */
 	uint64_t	number[4];
 
@@ -71,9 +71,9 @@ void		tps_reader_init(tps_reader *reader, tps_format format,
 							uint32_t page_bytes);
 
 /*
- * Parse the next bytes of the file; returns how many were used.  They are
- * all used unless the columns are full (empty them and come again with the
- * rest) or the file is wrong (error is set; the rows are those before).
+ * Parse the next bytes of the file; returns how many were used.  All are used
+ * unless the columns are full (empty them and call again with the rest) or the
+ * file is wrong (error is set; the rows before the error are valid).
  */
 size_t		tps_reader_feed(tps_reader *reader, const unsigned char *bytes,
 							size_t size, tps_columns *columns);

@@ -31,7 +31,7 @@ tps_cache  *tps_cache_new(const tp_policy *policy, const double *params,
 						  uint32_t capacity, uint32_t frames, uint64_t seed);
 void		tps_cache_free(tps_cache *cache);
 
-/* One operation at a time, for tests and teaching; contracts as in pool.h. */
+/* Single operations, for tests and teaching; contracts as in pool.h. */
 uint32_t	tps_cache_find(const tps_cache *cache, uint64_t page);
 
 /* The page is read from below the cache: warms its extent, for policies that
@@ -68,9 +68,10 @@ uint64_t	tps_cache_page_of(const tps_cache *cache, uint32_t frame);
 uint32_t	tps_cache_coldest(const tps_cache *cache, uint32_t *frames);
 
 /*
- * The same in slices, and frames likely to be evicted soon (tp_coldest,
- * tp_upcoming): those found in `looks` further looks.  unwanted: a byte per
- * frame, nonzero for frames to leave out; NULL for none.
+ * The coldest frames, and frames likely to be evicted soon, in slices
+ * (tp_coldest, tp_upcoming): each call writes those found in `looks` further
+ * looks.  unwanted: a byte per frame, nonzero for frames to leave out; NULL for
+ * none.
  */
 uint32_t	tps_cache_coldest_slice(const tps_cache *cache, tp_cursor *cursor,
 									uint32_t looks, uint32_t *frames);
@@ -111,11 +112,11 @@ typedef struct tps_scans tps_scans;
 /* What a scan will read, as tp_scan_spec. */
 typedef struct tps_scan
 {
-	uint64_t	first;			/* the page it begins with; of a bitmap scan,
-								 * any of the relation and fork */
+	uint64_t	first;			/* the page it begins with; for a bitmap scan,
+								 * any page of the relation and fork */
 	uint32_t	count;			/* pages that it will read */
-	uint32_t	low;			/* block from which on it goes round in ... */
-	uint32_t	size;			/* ... so many blocks; 0: it never wraps */
+	uint32_t	low;			/* it wraps within the blocks from low on, ... */
+	uint32_t	size;			/* ... this many; 0: it never wraps */
 	bool		backward;
 	const uint32_t *ranges;		/* of a bitmap scan: pairs of the first block
 								 * and a number of blocks; else NULL */
@@ -124,8 +125,8 @@ typedef struct tps_scan
 	uint32_t	owner;
 } tps_scan;
 
-/* Room for so many scans, of whatever relations, of which so many can have
- * bitmaps; and for so many trailing index scans. */
+/* Room for this many scans, whatever their relations, this many bitmaps, and
+ * as many trailing index scans as scans. */
 tps_scans  *tps_scans_new(uint32_t scans, uint32_t bitmaps);
 void		tps_scans_free(tps_scans *scans);
 
@@ -137,7 +138,7 @@ void		tps_scans_advance(tps_scans *scans, uint64_t handle,
 void		tps_scans_end(tps_scans *scans, uint64_t handle);
 uint32_t	tps_scans_end_owner(tps_scans *scans, uint32_t owner);
 
-/* The page with which a scan should begin so as to meet a running one. */
+/* The page with which a scan should begin to meet a running one. */
 uint64_t	tps_scans_meet(const tps_scans *scans, const tps_scan *scan,
 						   uint64_t now);
 
@@ -164,7 +165,7 @@ bool		tps_scans_move(tps_scans *scans);
 /* As tps_cache_check. */
 int			tps_scans_check(const tps_scans *scans, char *text, size_t size);
 
-/* The scans that the cache's policy may ask; NULL: none, as at first. */
+/* The scans that the cache's policy may ask; NULL, the default: none. */
 void		tps_cache_set_scans(tps_cache *cache, const tps_scans *scans);
 
 /* ---- replay ---- */
@@ -239,23 +240,23 @@ typedef struct tps_options
 typedef struct tps_totals
 {
 	uint64_t	requests;		/* references */
-	uint64_t	misses;			/* of them, not resident */
-	uint64_t	refused;		/* of the misses, those not admitted either */
-	uint64_t	correlated;		/* of the hits, those that did not count as
-								 * references of their own */
+	uint64_t	misses;			/* requests whose page was not resident */
+	uint64_t	refused;		/* misses whose page was not admitted */
+	uint64_t	correlated;		/* hits that did not count as references of
+								 * their own */
 	uint64_t	write_backs;	/* dirty pages evicted */
 	uint64_t	forgotten;		/* pages that ceased to exist */
 } tps_totals;
 
 typedef struct tps_replay tps_replay;
 
-/* A replay into a cache, which it then owns; frees the cache on failure. */
+/* A replay into a cache, which it takes over; frees the cache on failure. */
 tps_replay *tps_replay_new(tps_cache *cache, const tps_options *options);
 
 /*
- * A replay against OPT (Belady 1966) with this many frames: the page whose
- * next use is furthest goes.  bypass: the newcomer may be that page, in which
- * case nothing is evicted.  Events must carry next_use.
+ * A replay against OPT (Belady 1966) with this many frames, which evicts the
+ * page whose next use is furthest.  bypass: the newcomer may be that page; then
+ * nothing is evicted.  Events must carry next_use.
  */
 tps_replay *tps_replay_new_opt(uint32_t frames, bool bypass,
 							   const tps_options *options);
@@ -326,10 +327,10 @@ void		tps_replay_io(const tps_replay *replay, tps_events *events);
  * the SSD first (write-back).
  *
  * COSTS.  A read costs what its device takes for a random or a sequential one.
- * The stream of reads decides which (tidepool/tier/streams.h), whatever device
- * serves them: a read that continues a stream can be issued ahead.  Writes to
- * the disk are classified in the same way among themselves.  Writes to the
- * SSD, whose frames are anywhere, are random.
+ * The stream of all reads decides which (tidepool/tier/streams.h), whatever
+ * device serves them: a read that continues a stream can be issued ahead.
+ * Writes to the disk are classified in the same way, as a stream of their own.
+ * Writes to the SSD are random, because its frames are in no order.
  */
 typedef struct tps_tier_options
 {
@@ -375,31 +376,31 @@ tps_tier   *tps_tier_new(tps_cache *cache, const tps_tier_options *options);
 tps_tier   *tps_tier_new_none(const tps_tier_options *options);
 
 /*
- * OPT with bypass on the SSD: by the number of misses (sim/src/opt.h), or by
- * their time (sim/src/opt_time.h).  It keeps no page that is not read again.
- * Writes through; its writes never wait.
+ * OPT with bypass on the SSD, for the fewest misses (sim/src/opt.h) or for the
+ * least time (sim/src/opt_time.h).  It keeps no page that is not read again.
+ * It writes through, and its writes never wait.
  */
 tps_tier   *tps_tier_new_opt(uint32_t frames, bool by_time,
 							 const tps_tier_options *options);
 void		tps_tier_free(tps_tier *tier);
 
 /*
- * Feed further reads and writes.  OPT needs next_use of the reads, and by time
- * also whether that next read is sequential; others do not look at them.
+ * Feed further reads and writes.  OPT needs next_use of the reads; OPT by time
+ * also needs whether that next read is sequential.  Others ignore both.
  */
 void		tps_tier_feed(tps_tier *tier, const tps_events *events,
 						  const uint8_t *next_sequential);
 void		tps_tier_totals(const tps_tier *tier, tps_tier_sums *totals);
 
-/* Counting begins now. */
+/* Set the counters to 0. */
 void		tps_tier_restart(tps_tier *tier);
 
 /* As tps_cache_check, and the tier's own invariants. */
 int			tps_tier_check(const tps_tier *tier, char *text, size_t size);
 
 /*
- * Which reads are sequential by the device, one byte for each event (0 for
- * events that are not reads).  One object sees one stream of events.
+ * Which reads the device sees as sequential: one byte for each event, 0 for
+ * events that are not reads.  One object classifies one stream of events.
  */
 typedef struct tps_classes tps_classes;
 tps_classes *tps_classes_new(void);
@@ -414,7 +415,7 @@ void		tps_classes_feed(tps_classes *classes, const tps_events *events,
  * its page, UINT64_MAX if there is none or the page ceases to exist before
  * it.  The caller owns the array for the whole trace
  * (it may be a mapped file) and feeds the events in order.  Without an array
- * (NULL) distinct pages are counted, nothing else.
+ * (NULL) it only counts distinct pages.
  */
 typedef struct tps_future tps_future;
 tps_future *tps_future_new(void);
@@ -438,8 +439,8 @@ tps_stack  *tps_stack_new(uint64_t warmup);
 void		tps_stack_free(tps_stack *stack);
 bool		tps_stack_feed(tps_stack *stack, const tps_events *events);
 
-/* Counted references, those of them that miss in every cache, and distinct
- * pages in the whole trace. */
+/* The counted references; how many of them miss in every cache; the distinct
+ * pages of the whole trace. */
 void		tps_stack_totals(const tps_stack *stack, uint64_t *requests,
 							 uint64_t *cold, uint64_t *distinct);
 
@@ -450,11 +451,11 @@ size_t		tps_stack_histogram(const tps_stack *stack,
 /* ---- spatial sampling ---- */
 
 /*
- * Write to chosen the indexes of the events whose page is in the sample, and
- * return their number: pages whose tps_sample_hash is below threshold
- * (SHARDS: Waldspurger et al., FAST 2015).  Unless before is NULL, write to it
- * the number of references in the whole trace before each chosen event;
- * `references` precede the first of these events.
+ * Write the indexes of the events whose page is in the sample to chosen, and
+ * return their number.  The sample has the pages whose tps_sample_hash is below
+ * threshold (SHARDS: Waldspurger et al., FAST 2015).  Unless before is NULL,
+ * write to it the number of references in the whole trace before each chosen
+ * event; `references` of them precede the first of these events.
  */
 size_t		tps_sample(const tps_events *events, uint64_t seed,
 					   uint64_t threshold, uint64_t references,

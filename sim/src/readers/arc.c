@@ -2,10 +2,10 @@
  * arc.c
  *	  The traces of the ARC authors (Megiddo and Modha, FAST 2003), *.lis.
  *
- * A request a line: first block, number of blocks, a number to be ignored,
- * and the request's number.  It references its blocks, of 512 bytes each, in
- * turn; so counted the authors.  All four numbers are demanded, so that a
- * line that was cut off is found; blank lines are skipped.
+ * A request a line: first block, number of blocks, an ignored number, and the
+ * request's number.  A request references its blocks, of 512 bytes each, in
+ * turn, as the authors counted them.  All four numbers are required, so that
+ * a truncated line is found; blank lines are skipped.
  */
 #include "reader.h"
 

@@ -10,8 +10,8 @@
  *	16	int64	number of the request that references the object next,
  *				from 1; -1: none does
  *
- * An object is a page here, whatever its size.  The next access is not
- * believed: who needs it computes it.
+ * An object is a page here, whatever its size.  The next access is ignored:
+ * OPT computes its own (tps_future).
  */
 #include "reader.h"
 

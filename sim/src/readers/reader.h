@@ -2,9 +2,9 @@
  * reader.h
  *	  What the parsers share.
  *
- * A record or line that has been read becomes a run: left references to
- * consecutive pages from page on, at one time, of one kind.  The run is
- * written out before anything more is read, as far as the columns have room.
+ * A record or line becomes a run: `left` references to consecutive pages from
+ * `page` on, at one time, of one kind.  The run is written out, as far as the
+ * columns have room, before more is read.
  */
 #ifndef TIDEPOOL_READER_H
 #define TIDEPOOL_READER_H
@@ -52,8 +52,8 @@ write_run(tps_reader *reader, tps_columns *columns)
 }
 
 /*
- * Begin a run of count pages; count 0 is none.  False if it would go beyond
- * the largest page number.
+ * Begin a run of count pages, which may be 0.  False if it would go beyond the
+ * largest page number.
  */
 static inline bool
 begin_run(tps_reader *reader, uint64_t first, uint64_t count)
@@ -119,8 +119,8 @@ get64(const unsigned char *p)
 }
 
 /*
- * Take bytes from *bytes … end until the current record has want of them;
- * false if they do not suffice.  The record is then reader->record.
+ * Take bytes from *bytes … end until the current record, reader->record, has
+ * `want` of them; false if there are too few.
  */
 static inline bool
 gather(tps_reader *reader, const unsigned char **bytes,
@@ -145,7 +145,7 @@ next_record(tps_reader *reader, unsigned size)
 	reader->position += size;
 }
 
-/* Time never decreases in a trace; in the files it sometimes does. */
+/* Time never decreases in a trace, but sometimes does in the files. */
 static inline void
 advance_time(tps_reader *reader, uint64_t time)
 {

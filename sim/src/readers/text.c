@@ -2,11 +2,10 @@
  * text.c
  *	  A page number a line.
  *
- * Decimal numbers below 2^64; '#' begins a comment that lasts to the end of
- * the line; lines without a number are skipped.  So is a line of a single
- * '*': in the traces of the LIRS authors (Jiang and Zhang, SIGMETRICS 2002)
- * it is a breakpoint, at which their program prints its state; it may stand
- * anywhere and as often as wanted.
+ * Decimal numbers below 2^64.  '#' begins a comment that lasts to the end of
+ * the line.  Lines without a number are skipped, and so are lines of a single
+ * '*'.  In the traces of the LIRS authors (Jiang and Zhang, SIGMETRICS 2002)
+ * these are breakpoints, at which their program prints its state.
  */
 #include "reader.h"
 
@@ -18,7 +17,7 @@ enum
 	COMMENT
 };
 
-/* The number is over; false, and it is not, if the columns are full. */
+/* End the number; false, without ending it, if the columns are full. */
 static bool
 end_number(tps_reader *reader, tps_columns *columns)
 {

@@ -31,9 +31,9 @@ record_bytes(unsigned version)
 }
 
 /*
- * The version of the first record, of which the first HEAD_BYTES are known;
- * 0: neither.  A record that looks like both is of version 1: as version 2
- * it would be a request of 16 million pieces.
+ * The version of the first record, from its first HEAD_BYTES; 0 for neither.
+ * A record that looks like both is of version 1: as version 2 it would be a
+ * request of 16 million pieces.
  */
 static uint8_t
 version_of(const unsigned char *record)
@@ -84,7 +84,7 @@ begin_request(tps_reader *reader, uint64_t block, uint32_t bytes)
 	if (reader->page_bytes == 0)
 		return begin_run(reader, block, 1);
 
-	/* in blocks, and from the page's beginning, as bytes would overflow */
+	/* in blocks from the page's beginning, because bytes would overflow */
 	blocks = block % blocks_per_page +
 		((uint64_t) bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
 	return begin_run(reader, block / blocks_per_page, bytes == 0 ? 0 :
