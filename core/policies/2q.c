@@ -26,7 +26,7 @@
  * lock; a page in use is read twice before it is kept.
  * Benefits: a scan passes through A1in and leaves Am alone; repeated
  * references in quick succession count once.
- * Memory: nothing beside the node; kout ghosts a frame, rounded up.
+ * Memory: nothing beyond the node; kout ghosts a frame, rounded up.
  */
 #include "tidepool/pool.h"
 

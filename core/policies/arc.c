@@ -30,7 +30,7 @@
  * Costs: each hit moves a node, so hits need the pool's lock; as many ghosts
  * as frames.
  * Benefits: no parameter; a scan passes through T1 and leaves T2 alone.
- * Memory: nothing beside the node; one ghost a frame.
+ * Memory: nothing beyond the node; one ghost a frame.
  */
 #include "tidepool/parts/arc_directory.h"
 

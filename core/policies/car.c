@@ -32,7 +32,7 @@
  * Costs: as many ghosts as frames; a victim may take a round over both clocks.
  * Benefits: no parameter; ARC's adaptation and its resistance to scans, while
  * a hit is at most one relaxed store on the page's own frame.
- * Memory: nothing beside the node; one ghost a frame.
+ * Memory: nothing beyond the node; one ghost a frame.
  */
 #include "tidepool/parts/arc_directory.h"
 #include "tidepool/parts/count.h"

@@ -20,7 +20,7 @@
  * Costs: a sweep may pass max_usage times over all frames; a new page counts
  * as much as one that was referenced once more.
  * Benefits: a hit is one relaxed store on the page's own frame.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/parts/usage_ring.h"
 

@@ -29,7 +29,7 @@
  * under S3-FIFO.
  * Benefits: as S3-FIFO's, and neighbouring references to one page (the
  * entries of an index leaf) do not make it hot.
- * Memory: 8 bytes a frame beside the node; `ghost` ghosts per frame.
+ * Memory: 8 bytes a frame beyond the node; `ghost` ghosts per frame.
  */
 #include "tidepool/parts/count.h"
 #include "tidepool/parts/small_main.h"

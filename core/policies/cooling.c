@@ -18,7 +18,7 @@
  * Benefits: a hit is at most one relaxed store on the page's own frame, and a
  * sweep meets a page at most three times: a page that was referenced a hundred
  * times is evicted as soon as one that was referenced twice.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/parts/usage_ring.h"
 

@@ -10,7 +10,7 @@
  * Costs: a page that is always in use leaves as soon as one read once; more
  * frames can mean more misses (Belady, Nelson, Shedler, CACM 12(6), 1969).
  * Benefits: a hit costs nothing at all.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/pool.h"
 

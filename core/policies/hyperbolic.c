@@ -23,7 +23,7 @@
  * long.
  * Benefits: no lists; a new page is overvalued at first, and so has time to
  * prove itself.
- * Memory: 16 bytes a frame beside the node; no ghosts.
+ * Memory: 16 bytes a frame beyond the node; no ghosts.
  */
 #include "tidepool/parts/sample.h"
 

@@ -19,7 +19,7 @@
  *
  * Costs: three references are forgotten in two rounds.
  * Benefits: as clock's; pages fall out soon once they are left alone.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/parts/usage_ring.h"
 

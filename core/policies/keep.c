@@ -9,7 +9,7 @@
  *
  * Costs: a page that nobody wants any more stays until it is forgotten.
  * Benefits: a hit costs nothing; no traffic in other tables can evict a page.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/pool.h"
 

@@ -26,7 +26,7 @@
  * reference in time saves it; a hit must look whether the page is cooling, and
  * warms it, so hits need the pool's lock.
  * Benefits: a hit on a hot page changes nothing.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/pool.h"
 #include "tidepool/parts/random.h"

@@ -46,7 +46,7 @@
  * referenced since its key was current and has come to the heap's top.
  * Benefits: as LIRS, and better where reuse distances alternate, as when a
  * file is read forwards and backwards in turn.
- * Memory: 24 bytes a frame beside the node; four ghosts a frame by default.
+ * Memory: 24 bytes a frame beyond the node; four ghosts a frame by default.
  * Stamps have 48 bits, and a ghost has 40 for the distance between its two:
  * enough for 2^48 references, nine years at a million a second.
  */

@@ -11,7 +11,7 @@
  * Costs: each hit moves a node, so hits need the pool's lock; one scan larger
  * than the pool empties it.
  * Benefits: no parameter; the yardstick.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/pool.h"
 

@@ -40,7 +40,7 @@
  * step on average.
  * Benefits: distinguishes pages that are read again and again from those of a
  * scan, which pass through infinite at O(1).
- * Memory: 24 bytes a frame beside the node; one ghost a frame by default.
+ * Memory: 24 bytes a frame beyond the node; one ghost a frame by default.
  * HIST(1) has 48 bits: nine years at a million references a second.
  */
 #include "tidepool/parts/heap.h"

@@ -32,7 +32,7 @@
  * popular takes queues - 1 lifetimes to sink; many ghosts.
  * Benefits: distinguishes pages used often from pages used seldom, even if all
  * of them return after long times, as below another cache.
- * Memory: 8 bytes a frame beside the node; qout (4) ghosts a frame.
+ * Memory: 8 bytes a frame beyond the node; qout (4) ghosts a frame.
  */
 #include "tidepool/pool.h"
 

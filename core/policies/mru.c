@@ -13,7 +13,7 @@
  * Costs: each hit moves a node, so hits need the pool's lock; pages that are
  * no longer wanted are never evicted while any other is referenced.
  * Benefits: no parameter; optimal on loops.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/pool.h"
 

@@ -26,7 +26,7 @@
  * and some are evicted that are hotter than those kept elsewhere.
  * Benefits: a hit is at most one relaxed store on the page's own frame; two
  * backends that look for victims do not touch the same frames.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/parts/usage_ring.h"
 

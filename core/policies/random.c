@@ -13,7 +13,7 @@
  *
  * Costs: ignores the workload; results differ from seed to seed.
  * Benefits: a hit costs nothing at all; no pattern is its worst case.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/parts/sample.h"
 

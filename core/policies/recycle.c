@@ -17,7 +17,7 @@
  * one referenced once.
  * Benefits: a victim is found within one round and a step; a hit is at most
  * one relaxed store on the page's own frame; no parameter.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/parts/usage_ring.h"
 

@@ -23,7 +23,7 @@
  * hand is.
  * Benefits: a hit is at most one relaxed store on the page's own frame, and
  * survivors are not moved at all; no parameter.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/parts/count.h"
 

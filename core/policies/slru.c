@@ -11,7 +11,7 @@
  * segment has a fixed size, and its pages leave it only when others enter.
  * Benefits: a scan passes through probation and leaves the protected pages
  * alone.
- * Memory: nothing beside the node; no ghosts.
+ * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/pool.h"
 

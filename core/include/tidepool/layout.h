@@ -117,8 +117,8 @@ typedef struct tp_header
 typedef struct tp_policy tp_policy;
 
 /*
- * What the caller knows beside the references and lets policies ask.  A member
- * is NULL where the caller does not know it.
+ * What the caller knows in addition to the references and lets policies ask.  A
+ * member is NULL where the caller does not know it.
  */
 typedef struct tp_services
 {
@@ -133,7 +133,7 @@ extern const tp_services tp_no_services;
 
 /*
  * One process's view of a pool: where its pieces are mapped here.  Built by
- * the caller, passed to every operation, never stored beside the pieces.
+ * the caller, passed to every operation, never stored with the pieces.
  */
 typedef struct tp_pool
 {
