@@ -227,10 +227,10 @@ def test_paths_and_rates_that_cannot_be(make: Make) -> None:
 
 def test_one_at_a_time(make: Make) -> None:
     server = make()
-    with pytest.raises(TidepoolError, match="no recording is under way"):
+    with pytest.raises(TidepoolError, match="no recording is in progress"):
         server.query(STOP)
     server.query(start(server))
-    with pytest.raises(TidepoolError, match="a recording is under way"):
+    with pytest.raises(TidepoolError, match="a recording is already in progress"):
         server.query(start(server, name="b.rec"))
     assert not path_of(server, "b.rec").exists()
     server.query(STOP)
@@ -239,7 +239,7 @@ def test_one_at_a_time(make: Make) -> None:
 
 def test_without_memory_or_workers(make: Make) -> None:
     server = make(bufferpool__trace_buffers="0")
-    with pytest.raises(TidepoolError, match="there is no memory to record in"):
+    with pytest.raises(TidepoolError, match="no memory is reserved for recordings"):
         server.query(start(server))
     server = make(max_worker_processes="0")
     with pytest.raises(TidepoolError, match="no background worker is free to record"):
@@ -279,9 +279,9 @@ def test_memory_that_is_too_little(make: Make) -> None:
         with pytest.raises(TidepoolError) as error:
             server.query(start(server))
         assert re.search(
-            "there is no memory to record in\n"
-            'DETAIL:  "bufferpool.trace_buffers" is 0, since a part of "shared_buffers" would hold'
-            " fewer than 64 events for each of \\d+ processes.\n"
+            "no memory is reserved for recordings\n"
+            'DETAIL:  "bufferpool.trace_buffers" is 0, because its share of "shared_buffers" would'
+            " hold fewer than 64 events for each of \\d+ processes.\n"
             'HINT:  Set "bufferpool.trace_buffers" to 4096, which takes \\d+ MB',
             str(error.value),
         )
@@ -384,7 +384,7 @@ def test_names_that_would_make_the_file_too_large(make: Make) -> None:
         " format('CREATE TABLE %I ()', repeat('x', 58) || i); END LOOP; END $$"
     )
     out = server.query(start(server, size="64kB"), STOP)
-    assert "WARNING:  the recording is without the names of relations" in out
+    assert "WARNING:  the recording does not contain the names of relations" in out
     trace = open_trace(path_of(server))
     assert trace.recorded is not None and trace.recorded.dropped == 0
     assert trace.relations == {}

@@ -98,7 +98,7 @@ class Session(threading.Thread):
         self.files.add(paths, self._server.run(*psql, "-f", script).stdout)
 
 
-def settled(server: Instance) -> bool:
+def recorder_is_gone(server: Instance) -> bool:
     """Wait until there is no recorder."""
     of_recorder = "FROM pg_stat_activity WHERE backend_type = 'buffer reference recorder'"
     for _ in range(100):
@@ -128,7 +128,7 @@ def test_starts_and_stops_at_the_same_time(make: Make, ends: bool) -> None:
     # whatever was going on, it can be ended, and another recording made
     if server.query(STATE.format("count(pid)")) == "1":
         server.query(STOP)
-    assert settled(server)
+    assert recorder_is_gone(server)
     server.query(start(server, name="last.rec"), "SELECT count(*) FROM pg_class", STOP)
     last = open_trace(path_of(server, "last.rec"))
     assert len(whole(last)) > 0 and "pg_class" in last.relations.values()

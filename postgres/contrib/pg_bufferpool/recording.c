@@ -110,10 +110,10 @@ report_no_memory(void)
 
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("there is no memory to record in"),
+			 errmsg("no memory is reserved for recordings"),
 			 BufferPoolDefaultTraceBuffers() > 0 ?
 			 errdetail("\"%s\" is 0.", setting) :
-			 errdetail("\"%s\" is 0, since a part of \"%s\" would hold fewer than %d events for each of %d processes.",
+			 errdetail("\"%s\" is 0, because its share of \"%s\" would hold fewer than %d events for each of %d processes.",
 					   setting, "shared_buffers", LEAST_TRACE_BUFFERS,
 					   processes),
 			 errhint("Set \"%s\" to %d, which takes %d MB, and restart the server.",
@@ -194,7 +194,7 @@ wait_for_start(uint32 serial, BackgroundWorkerHandle * handle)
 				 errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg_internal("%s", outcome.error),
 				 error_number != EEXIST ? 0 :
-				 errhint("Choose another path: files are not overwritten.")));
+				 errhint("Choose another path. Existing files are not overwritten.")));
 	}
 
 	/*
@@ -224,7 +224,7 @@ pg_bufferpool_trace_start(PG_FUNCTION_ARGS)
 	if (serial == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("a recording is under way"),
+				 errmsg("a recording is already in progress"),
 				 errhint("End it with pg_bufferpool_trace_stop().")));
 	PG_ENSURE_ERROR_CLEANUP(abandon, UInt32GetDatum(serial));
 	{
@@ -264,7 +264,7 @@ report_no_recording(void)
 	RecorderShow(&last);
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("no recording is under way"),
+			 errmsg("no recording is in progress"),
 			 last.outcome.error[0] == '\0' ? 0 :
 			 errdetail_internal("The last one has ended: %s.",
 								last.outcome.error)));
@@ -285,8 +285,8 @@ report_outcome(const RecorderOutcome *outcome)
 						 "bufferpool.trace_buffers", bufferpool_trace_buffers)));
 	if (outcome->names_left_out)
 		ereport(WARNING,
-				(errmsg("the recording is without the names of relations"),
-				 errdetail("They would have made the file larger than its maximum size.")));
+				(errmsg("the recording does not contain the names of relations"),
+				 errdetail("The names would have made the file larger than its maximum size.")));
 	if (outcome->error[0] != '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_IO_ERROR),

@@ -81,7 +81,7 @@ extern PGDLLIMPORT volatile uint32 *BufferPoolRecordingFlag;
 /* [buf_id]: a search found the page in the buffer pinned, and it still is. */
 extern PGDLLIMPORT bool *BufferPoolMetPinned;
 
-/* Is a recording under way?  May lag behind for an instant. */
+/* Is a recording in progress?  May lag behind for an instant. */
 static inline bool
 BufferPoolRecording(void)
 {

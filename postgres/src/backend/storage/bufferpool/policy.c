@@ -188,21 +188,22 @@ policy_upcoming(BufferPool *pool, tp_lookahead *ahead)
 
 /*
  * A page that ceased to exist, and was read into another buffer since, may have
- * a ghost from there while its old buffer still counts as resident.  So may one
- * that has come back and is not reported yet: *settled says that there is none.
+ * a ghost from there while its old buffer still counts as resident.  So may a
+ * page that has come back and is not reported yet.  *all_reported: there is no
+ * such page.
  */
 static bool
-holds_page(void *settled, uint32 buf_id, tp_page page)
+holds_page(void *all_reported, uint32 buf_id, tp_page page)
 {
-	return *(bool *) settled && BufferHoldsPage(buf_id, page);
+	return *(bool *) all_reported && BufferHoldsPage(buf_id, page);
 }
 
 static int
 policy_check(BufferPool *pool, tp_report report, void *arg)
 {
-	bool		settled = BufferPoolPending() == 0;
+	bool		all_reported = BufferPoolPending() == 0;
 
-	return tp_check(view_of(pool), holds_page, &settled, report, arg);
+	return tp_check(view_of(pool), holds_page, &all_reported, report, arg);
 }
 
 static bool

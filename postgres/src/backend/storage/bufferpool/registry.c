@@ -40,7 +40,7 @@ RegisterBufferPoolRoutine(const BufferPoolRoutine *routine)
 		FindBufferPoolRoutine(routine->name) != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 errmsg("replacement algorithm \"%s\" is registered already",
+				 errmsg("replacement algorithm \"%s\" is already registered",
 						routine->name)));
 	if (nroutines == MAX_ROUTINES)
 		ereport(ERROR,

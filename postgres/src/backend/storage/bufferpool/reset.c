@@ -140,7 +140,7 @@ BufferPoolReset(void)
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
 			 errmsg("shared buffers are in use"),
-			 errdetail("A buffer is pinned, or was modified meanwhile."),
+			 errdetail("A buffer is pinned or has been modified concurrently."),
 			 errhint("Close cursors and wait until other sessions are idle.")));
 }
 
