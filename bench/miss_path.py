@@ -67,7 +67,7 @@ SCALE = 50  # 5,000,000 rows in 640 MB, and 107 MB of index
 SHARED_BUFFERS = "64MB"
 CLIENTS = (1, 8, 32)
 TURN = 0.6  # seconds
-SETTLE = 0.1
+UNCOUNTED = 0.1
 WARM = 4  # seconds
 TWO_CPUS = CPUS[-2:]
 QUICK = ["clock", "cooling", "lru", "arc", "lirs", "pbm"]
@@ -178,7 +178,7 @@ def take_turns(pair: Sequence[Server], clients: int, rounds: int, order: Random)
     finally:
         for side in sides:
             side.end()
-    stock, ours = (side.throughputs(SETTLE) for side in sides)
+    stock, ours = (side.throughputs(UNCOUNTED) for side in sides)
     used = [usage(server) - earlier for server, earlier in zip(pair, before, strict=True)]
     return Turns(ours / stock, *used)
 

@@ -241,12 +241,12 @@ class Side:
         total = np.bincount(number[inside], took[inside], minlength=len(begins))
         return np.divide(total, count, out=np.full(len(begins), np.nan), where=total > 0)
 
-    def throughputs(self, settle: float) -> np.ndarray:
-        """Return the transactions a second in each turn, without its first ``settle`` seconds."""
+    def throughputs(self, skip: float) -> np.ndarray:
+        """Return the transactions a second in each turn, without its first ``skip`` seconds."""
         _, ended = self._transactions()
         ended.sort()
         begins, ends = np.array(self.turns).T
-        begins = begins + settle
+        begins = begins + skip
         return (np.searchsorted(ended, ends) - np.searchsorted(ended, begins)) / (ends - begins)
 
     def _transactions(self) -> tuple[np.ndarray, np.ndarray]:

@@ -218,10 +218,10 @@ def picture(found: dict[str, Runs]) -> None:
         )
         for trace, runs in found.items()
     }
-    reach = max(float(np.percentile(np.abs(value), 95)) for value in values.values())
+    limit = max(float(np.percentile(np.abs(value), 95)) for value in values.values())
     figure = Figure(figsize=(style.PAGE, 0.37 * len(POLICIES) + 0.6), layout="constrained")
     panels = figure.subplots(2, 3).ravel()
-    norm = CenteredNorm(0, reach)
+    norm = CenteredNorm(0, limit)
     for i, (axes, (trace, value)) in enumerate(zip(panels, values.items(), strict=False)):
         image = axes.imshow(value, cmap=COLOURS, norm=norm, aspect="auto")
         axes.set_title(trace, fontsize=style.FONT, pad=3)
@@ -240,7 +240,7 @@ def picture(found: dict[str, Runs]) -> None:
                 ha="center",
                 va="center",
                 fontsize=style.SMALL - 1.5,
-                color="white" if abs(points) > 0.6 * reach else "black",
+                color="white" if abs(points) > 0.6 * limit else "black",
             )
     # the scale stands in the sixth place
     panels[-1].set_axis_off()

@@ -110,11 +110,11 @@ def _draw(axis: Axes, curve: Curve, ratio: str, look: dict[str, object]) -> None
         look = POINT | look
     axis.plot(curve.frames, values, label=curve.policy, **look)  # type: ignore[arg-type]
     if curve.error is not None and look["color"] != ASIDE["color"]:
-        reach = BAND * curve.error
+        half_width = BAND * curve.error
         axis.fill_between(
             curve.frames,
-            np.clip(values - reach, 0, 1),
-            np.clip(values + reach, 0, 1),
+            np.clip(values - half_width, 0, 1),
+            np.clip(values + half_width, 0, 1),
             color=str(look["color"]),
             alpha=0.15,
             linewidth=0,

@@ -44,9 +44,9 @@ def interleave(*streams: Iterator[Chunk]) -> Iterator[Chunk]:
     count, limit = 0, SORT_ROWS
     for numbered in heapq.merge(*(_numbered(i, s) for i, s in enumerate(streams)), key=_begins):
         if count >= limit:
-            settled, waiting = _split(waiting, _begins(numbered))
-            if settled:
-                yield _in_order(settled)
+            ready, waiting = _split(waiting, _begins(numbered))
+            if ready:
+                yield _in_order(ready)
             count = sum(len(chunk) for _, chunk in waiting)
             limit = 2 * count + SORT_ROWS  # so that an event is looked at but a few times
         waiting.append(numbered)
@@ -68,15 +68,15 @@ def _begins(numbered: Numbered) -> int:
 
 def _split(waiting: list[Numbered], horizon: int) -> tuple[list[Numbered], list[Numbered]]:
     """Return the waiting events before the horizon, which nothing can precede now, and the rest."""
-    settled, rest = [], []
+    ready, rest = [], []
     for number, chunk in waiting:
         assert chunk.time is not None
         end = int(np.searchsorted(chunk.time, np.uint64(horizon)))
         if end > 0:
-            settled.append((number, take(chunk, slice(end))))
+            ready.append((number, take(chunk, slice(end))))
         if end < len(chunk):
             rest.append((number, take(chunk, slice(end, None))))
-    return settled, rest
+    return ready, rest
 
 
 def _in_order(chunks: list[Numbered]) -> Chunk:
