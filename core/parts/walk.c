@@ -37,7 +37,7 @@ tp_walk_list(const tp_pool *pool, tp_cursor *cursor, unsigned list,
 	else if (!in_place(pool, cursor, list, from_head))
 		tp_walk_to(pool, cursor, from_head ? l->head : l->tail);
 	if (cursor->position == TP_NONE || cursor->left == 0 ||
-		tp_cursor_sated(cursor) || !tp_cursor_look(cursor))
+		tp_cursor_full(cursor) || !tp_cursor_look(cursor))
 		return TP_NONE;
 	cursor->left--;
 	cursor->last = cursor->position;
@@ -167,7 +167,7 @@ tp_upcoming_sweep(const tp_pool *pool, tp_lookahead *ahead, uint32_t sample,
 	tp_cursor  *cursor = &ahead->cursor;
 	uint32_t	n = __atomic_load_n(&pool->header->frames, __ATOMIC_RELAXED);
 
-	while (cursor->looks < n && !tp_cursor_sated(cursor) &&
+	while (cursor->looks < n && !tp_cursor_full(cursor) &&
 		   tp_cursor_look(cursor))
 	{
 		uint32_t	frame;

@@ -160,7 +160,7 @@ next_in_groups(const tp_pool *pool, tp_cursor *cursor)
 	else if (!tp_walk_holds(pool, cursor))
 		tp_walk_to(pool, cursor, first_of_stage(pool, cursor));
 	frame = cursor->position;
-	if (frame == TP_NONE || cursor->left == 0 || tp_cursor_sated(cursor) ||
+	if (frame == TP_NONE || cursor->left == 0 || tp_cursor_full(cursor) ||
 		!tp_cursor_look(cursor))
 		return TP_NONE;
 	cursor->left--;

@@ -164,7 +164,7 @@ walk(const tp_pool *pool, tp_cursor *cursor, uint8_t bit)
 	else if (!in_place(pool, cursor))
 		tp_walk_to(pool, cursor, search_begin(pool));
 	while (cursor->left > 0 && cursor->position != TP_NONE &&
-		   !tp_cursor_sated(cursor) && tp_cursor_look(cursor))
+		   !tp_cursor_full(cursor) && tp_cursor_look(cursor))
 	{
 		cursor->left--;
 		cursor->last = cursor->position;

@@ -10,7 +10,7 @@
 
 #include "prediction/bitmap.h"
 #include "prediction/history.h"
-#include "prediction/patience.h"
+#include "prediction/timeout.h"
 #include "prediction/position.h"
 #include "prediction/registry.h"
 
@@ -36,7 +36,7 @@ smoothed_block_time(const tp_scan *scan, float block_time, uint32_t blocks,
 	return block_time + WEIGHT * ((seen < slowest ? seen : slowest) - block_time);
 }
 
-/* The scan has read `done` blocks: measure its speed, and be patient again. */
+/* The scan has read `done` blocks: measure its speed, and restart its timeout. */
 static void
 measure(const tp_scans *scans, uint32_t number, uint32_t done, uint64_t now)
 {
@@ -57,7 +57,7 @@ measure(const tp_scans *scans, uint32_t number, uint32_t done, uint64_t now)
 		tp_store_float(&scans->header->block_time,
 					   usual + WEIGHT * (block_time - usual));
 	}
-	tp_store32(&lanes->until[lane], patience_until(now, block_time));
+	tp_store32(&lanes->until[lane], timeout_tick(now, block_time));
 	tp_store64(&scan->measured_at, now);
 	tp_store32(&scan->measured_done, done);
 }

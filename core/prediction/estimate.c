@@ -8,7 +8,7 @@
 #include "tidepool/relaxed.h"
 
 #include "prediction/bitmap.h"
-#include "prediction/patience.h"
+#include "prediction/timeout.h"
 #include "prediction/relations.h"
 
 static inline float

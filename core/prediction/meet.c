@@ -4,7 +4,7 @@
  */
 #include "tidepool/relaxed.h"
 
-#include "prediction/patience.h"
+#include "prediction/timeout.h"
 #include "prediction/relations.h"
 
 /* Blocks that [a, a_end) and [b, b_end) have in common. */

@@ -10,7 +10,7 @@
 
 #include "prediction/bitmap.h"
 #include "prediction/history.h"
-#include "prediction/patience.h"
+#include "prediction/timeout.h"
 #include "prediction/registry.h"
 #include "prediction/relations.h"
 
@@ -189,7 +189,7 @@ enter_lane(const tp_scans *scans, uint32_t number, const tp_scan_spec *spec,
 	tp_store32(&lanes->size[lane], spec->size);
 	tp_store32(&lanes->backward[lane], spec->backward ? UINT32_MAX : 0);
 	tp_store_float(&lanes->block_time[lane], block_time);
-	tp_store32(&lanes->until[lane], patience_until(now, block_time));
+	tp_store32(&lanes->until[lane], timeout_tick(now, block_time));
 	if (scan->bitmap != TP_NONE)
 		tp_store8(&lanes->bitmaps, lanes->bitmaps | (uint8_t) (1u << lane));
 	else

@@ -119,9 +119,9 @@ reclaim(const tp_trails *trails, uint64_t now)
 {
 	for (uint32_t i = 0; i < trails->header->capacity; i++)
 	{
-		uint64_t	heard = tp_load64(&trails->scans[i].heard);
+		uint64_t	last_mark = tp_load64(&trails->scans[i].last_mark);
 
-		if (now > heard && now - heard > TP_TRAIL_PATIENCE)
+		if (now > last_mark && now - last_mark > TP_TRAIL_TIMEOUT)
 		{
 			end_scan(trails, i);
 			trails->header->counts.reclaimed++;
@@ -154,7 +154,7 @@ tp_trail_begin(const tp_trails *trails, uint64_t index, uint32_t owner,
 	tp_store32(&scan->generation, scan->generation + 1);
 	tp_store64(&scan->follower, 0);
 	tp_store64(&scan->index, index);
-	tp_store64(&scan->heard, now);
+	tp_store64(&scan->last_mark, now);
 	scan->owner = owner;
 	tp_store32(&scan->running, 1);
 	return handle_of(trails, number);
@@ -224,7 +224,7 @@ tp_trail_tuple(const tp_trails *trails, uint64_t handle, uint64_t tuple,
 	tp_store64(&mark->key, key);
 	tp_store64(&mark->time, now);
 	tp_store64(&mark->scan, handle);
-	tp_store64(&scan->heard, now);
+	tp_store64(&scan->last_mark, now);
 }
 
 double

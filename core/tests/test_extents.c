@@ -144,8 +144,8 @@ streams_reach_ahead(void **unused)
 	(void) unused;
 	assert_false(access_page(&streams, 1, 100));
 	assert_false(access_page(&streams, 1, 100));	/* a repetition */
-	assert_true(access_page(&streams, 1, 100 + TP_STREAM_REACH));
-	assert_false(access_page(&streams, 1, 101 + 2 * TP_STREAM_REACH));
+	assert_true(access_page(&streams, 1, 100 + TP_STREAM_GAP));
+	assert_false(access_page(&streams, 1, 101 + 2 * TP_STREAM_GAP));
 	assert_false(access_page(&streams, 1, 99));
 	assert_false(access_page(&streams, 2, 101));
 }

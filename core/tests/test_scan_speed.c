@@ -68,7 +68,7 @@ silence_counts_as_gone(void **unused)
 	expect_wait_at(1, TP_NEVER, 20000000);
 }
 
-/* One that needs ten seconds for a block must have more patience. */
+/* One that needs ten seconds for a block must have a longer timeout. */
 static void
 slow_scans_have_more_time(void **unused)
 {

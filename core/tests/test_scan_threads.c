@@ -202,7 +202,7 @@ scan_index(void *arg)
 		if (below(t, 4) == 0)
 		{
 			/* it vanishes, for good */
-			atomic_fetch_add(&clock_now, TP_TRAIL_PATIENCE / 2);
+			atomic_fetch_add(&clock_now, TP_TRAIL_TIMEOUT / 2);
 			continue;
 		}
 		pthread_mutex_lock(&lock);

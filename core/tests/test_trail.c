@@ -302,18 +302,18 @@ owners_leave_nothing_behind(void **unused)
 static void
 forgotten_scans_give_up_their_places(void **unused)
 {
-	uint64_t	heard;
+	uint64_t	active;
 
 	(void) unused;
 	for (int i = 1; i < SCANS; i++)
 		begin();
-	heard = begin();
-	assert_int_equal(begin_at(TP_TRAIL_PATIENCE), 0);
-	go(heard, 0, 500, TP_TRAIL_PATIENCE);
-	assert_int_not_equal(begin_at(TP_TRAIL_PATIENCE + 1), 0);
+	active = begin();
+	assert_int_equal(begin_at(TP_TRAIL_TIMEOUT), 0);
+	go(active, 0, 500, TP_TRAIL_TIMEOUT);
+	assert_int_not_equal(begin_at(TP_TRAIL_TIMEOUT + 1), 0);
 	assert_int_equal(trails.header->counts.reclaimed, SCANS - 1);
 	assert_int_equal(trails.header->running, 2);
-	end(heard);
+	end(active);
 	assert_int_equal(trails.header->counts.ended, 1);
 }
 

@@ -280,7 +280,7 @@ tps_cache_describe(const tps_cache *cache, char *text, size_t size)
 
 /* The frame to give up when the pool shrinks. */
 static uint32_t
-dispensable(const tp_pool *pool, const tp_access *access)
+shrink_victim(const tp_pool *pool, const tp_access *access)
 {
 	const tp_page nothing = {UINT64_MAX, UINT32_MAX};
 	tp_cursor	cursor = {0};
@@ -301,7 +301,7 @@ tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now)
 			tp_join(pool, frame);
 	while (pool->header->frames > frames)
 	{
-		uint32_t	frame = dispensable(pool, &access);
+		uint32_t	frame = shrink_victim(pool, &access);
 
 		if (tp_is_resident(pool, frame))
 			cache_evict(cache, frame, &access);

@@ -30,7 +30,7 @@ KINDS = [
     (Shape(512, low=128), 1e4),
     (Shape(RELATION_BLOCKS, backward=True, bitmap=True), 0),
 ]
-WAITS = [1, 3, 10, 100, 10**5, 2 * 10**6]  # the last is beyond the patience with scans
+WAITS = [1, 3, 10, 100, 10**5, 2 * 10**6]  # the last is beyond the timeout of scans
 
 
 class Pair:

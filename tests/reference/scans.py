@@ -20,10 +20,10 @@ LANES = 8  # scans of a relation that stand together
 BLOCK_GROUP = 128
 BITMAP_GROUPS = 4096
 STRIDE = 32  # blocks after which a scan's speed is measured
-PATIENCE = 1_000_000
-PATIENT_STRIDES = 16
-LONGEST_PATIENCE = 2**40
-TICK = 16  # bits of the time that patience does not look at
+TIMEOUT = 1_000_000
+TIMEOUT_STRIDES = 16
+LONGEST_TIMEOUT = 2**40
+TICK = 16  # bits of the time that timeout does not look at
 FIRST_BLOCK_TIME = single(20)
 NO_BLOCK = 2**32 - 1
 
@@ -52,9 +52,9 @@ class Scan:
 
     def measured(self, now: int) -> None:
         self.measured_at, self.measured_done = now, self.done
-        patience = int(float(self.block_time) * STRIDE * PATIENT_STRIDES)
-        patience = min(max(PATIENCE, patience), LONGEST_PATIENCE)
-        self.until = (now + patience >> TICK) + 1
+        timeout = int(float(self.block_time) * STRIDE * TIMEOUT_STRIDES)
+        timeout = min(max(TIMEOUT, timeout), LONGEST_TIMEOUT)
+        self.until = (now + timeout >> TICK) + 1
 
     def is_gone(self, now: int) -> bool:
         return now >> TICK > self.until

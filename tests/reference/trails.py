@@ -8,7 +8,7 @@ from math import inf
 from reference.base import MASK, mix64
 
 EVERY = 16  # of so many tuples one is marked
-PATIENCE = 10_000_000
+TIMEOUT = 10_000_000
 MARKS = 65536  # places
 
 
@@ -17,7 +17,7 @@ class Trail:
     handle: int
     index: int
     owner: int
-    heard: int
+    last_mark: int
     running: bool = True
     follower: Trail | None = None
     delay: int = 0
@@ -54,7 +54,7 @@ class Trails:
         """Whether the scan is registered: then this is its handle."""
         if not self.free:
             for scan in self.in_place():
-                if now - scan.heard > PATIENCE:
+                if now - scan.last_mark > TIMEOUT:
                     self.stop(scan)
         if not self.free:
             return False
@@ -88,7 +88,7 @@ class Trails:
         if mark is not None and mark.key == key:
             self.follow(scan, mark.scan, mark.time, now)
         self.marks[place] = Mark(key, now, scan)
-        scan.heard = now
+        scan.last_mark = now
 
     def follow(self, scan: Trail, leader: Trail, time: int, now: int) -> None:
         if not leader.running or leader is scan or leader.index != scan.index or time > now:

@@ -48,7 +48,7 @@ tp_cursor_look(tp_cursor *cursor)
 
 /* Have enough frames come? */
 static inline bool
-tp_cursor_sated(const tp_cursor *cursor)
+tp_cursor_full(const tp_cursor *cursor)
 {
 	return cursor->share != 0 && cursor->taken >= cursor->share;
 }

@@ -174,7 +174,7 @@ heap_least(const tp_pool *pool, uint32_t count, heap_order comes_first,
 static inline uint32_t
 heap_walk(const tp_pool *pool, uint32_t count, tp_cursor *cursor)
 {
-	if (cursor->position >= count || tp_cursor_sated(cursor) ||
+	if (cursor->position >= count || tp_cursor_full(cursor) ||
 		!tp_cursor_look(cursor))
 		return TP_NONE;
 	return heap_at(pool, cursor->position++);

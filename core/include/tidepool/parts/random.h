@@ -46,7 +46,7 @@ tp_random_member(const tp_pool *pool)
 
 /* What tp_random_member will return after `others` other draws. */
 static inline uint32_t
-tp_foreseen_member(const tp_pool *pool, uint32_t others)
+tp_expected_member(const tp_pool *pool, uint32_t others)
 {
 	return tp_member_by(pool, tp_mix64(pool->chooser->random_state +
 									   (others + UINT64_C(1)) * TP_RANDOM_STEP));

@@ -151,7 +151,7 @@ sample_expect(const tp_pool *pool, uint32_t want, uint32_t *frames)
 		return 0;
 	for (uint32_t i = 0; i < n; i++)
 	{
-		frames[i] = tp_foreseen_member(pool, i);
+		frames[i] = tp_expected_member(pool, i);
 		__builtin_prefetch(&pool->nodes[frames[i]]);
 		__builtin_prefetch(tp_extra(pool, frames[i]));
 	}

@@ -120,7 +120,7 @@ usage_ring_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 		cursor->started = true;
 		cursor->last = tp_state(pool, usage_ring)->hand;
 	}
-	while (cursor->position < n && !tp_cursor_sated(cursor) &&
+	while (cursor->position < n && !tp_cursor_full(cursor) &&
 		   tp_cursor_look(cursor))
 	{
 		uint64_t	i = (uint64_t) cursor->last + cursor->position++;

@@ -30,7 +30,7 @@
  *	   once it has been read.  A bitmap scan's are blocks within the groups
  *	   set.
  *	2. A scan that has not advanced for long counts as gone until it does
- *	   (TP_SCAN_PATIENCE), so one that stalls or vanishes protects no pages.
+ *	   (TP_SCAN_TIMEOUT), so one that stalls or vanishes protects no pages.
  *	   Its place is taken when places are short.
  *	3. tp_scan_expected_access expects scans that have not begun.
  *
@@ -76,9 +76,9 @@
 #define TP_HISTORY_REGIONS	128 /* parts of a relation with counts of their
 								 * own */
 #define TP_HISTORY_SCANS	32	/* after which a count has faded to half */
-#define TP_SCAN_PATIENCE	1000000 /* microseconds without progress after
-									 * which a scan counts as gone; longer for
-									 * slow scans (patience.h) */
+#define TP_SCAN_TIMEOUT	1000000 /* microseconds without progress after which a
+								 * scan counts as gone; longer for slow scans
+								 * (timeout.h) */
 
 /* "No scan will read it." */
 #define TP_NEVER __builtin_inf()

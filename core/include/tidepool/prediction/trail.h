@@ -37,7 +37,7 @@
  * hash / TP_TRAIL_EVERY, modulo the number of marks; a later one overwrites it.
  * The places of ended scans are reused in the order in which they ended, so that
  * their delays can be asked for as long as possible; scans ended for want of
- * room (TP_TRAIL_PATIENCE) count as ended in the order of their numbers.
+ * room (TP_TRAIL_TIMEOUT) count as ended in the order of their numbers.
  *
  * LOCKING.  The core takes no locks.
  *	  tp_trail_begin, tp_trail_end, tp_trail_end_owner: the caller holds the
@@ -60,7 +60,7 @@
 
 #define TP_TRAIL_EVERY		16	/* one tuple of this many is marked */
 #define TP_TRAIL_MAX		65535	/* scans at a time */
-#define TP_TRAIL_PATIENCE	10000000	/* microseconds without a mark after
+#define TP_TRAIL_TIMEOUT	10000000	/* microseconds without a mark after
 										 * which a scan's place may be reused */
 
 /*
@@ -81,7 +81,7 @@ typedef struct tp_trail
 	uint64_t	index;			/* the caller's number of the index */
 	uint64_t	follower;		/* handle of the scan behind it; 0: none */
 	uint64_t	delay;			/* microseconds that this is behind */
-	uint64_t	heard;			/* when it began, or left its last mark */
+	uint64_t	last_mark;		/* when it began, or left its last mark */
 	uint32_t	generation;		/* changes when the place is reused */
 	uint32_t	next;			/* of an ended one: the next to be reused */
 	uint32_t	owner;
@@ -138,7 +138,7 @@ tp_trails	tp_trails_view(void *block);
 
 /*
  * An index scan begins.  Returns its handle, or 0 if there is no room for it.
- * O(1), except when there is no room: see TP_TRAIL_PATIENCE.
+ * O(1), except when there is no room: see TP_TRAIL_TIMEOUT.
  */
 uint64_t	tp_trail_begin(const tp_trails *trails, uint64_t index,
 						   uint32_t owner, uint64_t now);

@@ -3,7 +3,7 @@
  *	  Which accesses of a device are sequential: those that continue a stream.
  *
  * The last positions of up to TP_STREAMS streams are remembered.  An access up
- * to TP_STREAM_REACH pages ahead of a stream's position continues the nearest
+ * to TP_STREAM_GAP pages ahead of a stream's position continues the nearest
  * such stream and is sequential.  An access to the position itself is a
  * repetition, and random.  Any other is random, too, and begins a new stream
  * in place of the one whose last access was longest ago.
@@ -19,7 +19,7 @@
 #include "tidepool/page.h"
 
 #define TP_STREAMS 64
-#define TP_STREAM_REACH 32		/* pages: 256 kB */
+#define TP_STREAM_GAP 32		/* pages: 256 kB */
 
 typedef struct tp_stream
 {
@@ -38,7 +38,7 @@ typedef struct tp_streams
 static inline bool
 tp_streams_access(tp_streams *s, tp_page page)
 {
-	uint32_t	nearest = TP_STREAM_REACH + 1;
+	uint32_t	nearest = TP_STREAM_GAP + 1;
 	tp_stream  *continued = NULL;
 	tp_stream  *oldest = s->streams;
 
@@ -60,7 +60,7 @@ tp_streams_access(tp_streams *s, tp_page page)
 		continued = oldest;
 	continued->position = page;
 	continued->used = ++s->clock;
-	return nearest > 0 && nearest <= TP_STREAM_REACH;
+	return nearest > 0 && nearest <= TP_STREAM_GAP;
 }
 
 #endif							/* TIDEPOOL_STREAMS_H */

@@ -1,19 +1,19 @@
 /*
- * patience.h
+ * timeout.h
  *	  When a scan that makes no progress counts as gone.
  *
- * After TP_SCAN_PATIENCE, or after the time of PATIENT_STRIDES strides at its
+ * After TP_SCAN_TIMEOUT, or after the time of TIMEOUT_STRIDES strides at its
  * present speed, whichever is longer.
  */
-#ifndef TIDEPOOL_PATIENCE_H
-#define TIDEPOOL_PATIENCE_H
+#ifndef TIDEPOOL_TIMEOUT_H
+#define TIDEPOOL_TIMEOUT_H
 
 #include "tidepool/prediction/scan.h"
 
 /* Blocks after which a scan's speed is measured. */
 #define STRIDE (TP_BLOCK_GROUP / 4)
 
-#define PATIENT_STRIDES 16
+#define TIMEOUT_STRIDES 16
 
 /*
  * Ticks of about 65 milliseconds, modulo 2^32: a scan that has been gone for
@@ -36,16 +36,16 @@ is_later(uint32_t tick, uint32_t than)
  * counts as gone.
  */
 static inline uint32_t
-patience_until(uint64_t now, float block_time)
+timeout_tick(uint64_t now, float block_time)
 {
-	double		strides = (double) block_time * STRIDE * PATIENT_STRIDES;
+	double		strides = (double) block_time * STRIDE * TIMEOUT_STRIDES;
 	double		longest = (double) ((uint64_t) 1 << 40);
 
-	if (strides < TP_SCAN_PATIENCE)
-		strides = TP_SCAN_PATIENCE;
+	if (strides < TP_SCAN_TIMEOUT)
+		strides = TP_SCAN_TIMEOUT;
 	if (strides > longest)
 		strides = longest;
 	return tick_of(now + (uint64_t) strides) + 1;
 }
 
-#endif							/* TIDEPOOL_PATIENCE_H */
+#endif							/* TIDEPOOL_TIMEOUT_H */
