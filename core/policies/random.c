@@ -17,7 +17,11 @@
  */
 #include "tidepool/parts/sample.h"
 
-#define DRAWS 16				/* before members are searched in order */
+/*
+ * Draws before members are searched in order.  With half of the frames usable,
+ * one search in 65,536 gets there.
+ */
+#define DRAWS 16
 
 enum
 {

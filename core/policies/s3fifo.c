@@ -45,7 +45,7 @@ enum
 								 * remembered in G */
 };
 
-#define MAX_FREQUENCY 3
+#define MAX_FREQUENCY 3			/* two bits, as in the paper */
 
 /* Algorithm 1, READ, a hit. */
 static void

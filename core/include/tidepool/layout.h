@@ -22,15 +22,16 @@
 
 #include "tidepool/page.h"
 
+/* Enough for every policy; raise a limit for one that needs more. */
 #define TP_MAX_FRAMES		(UINT32_C(1) << 31) /* in one numbering of frames */
 #define TP_MAX_PARAMS		8	/* parameters of one policy */
 #define TP_MAX_LISTS		13	/* lists of frames, the free list among them */
-#define TP_MAX_EXPECTED		24	/* frames that expect_choice tells */
+#define TP_MAX_EXPECTED		24	/* frames of expect_choice: two of each list */
 #define TP_MAX_GHOST_LISTS	3	/* lists of ghosts, the free list among them */
 #define TP_STATE_SIZE		640 /* bytes of a policy's own header state */
 #define TP_CHOOSER_SIZE		1024	/* bytes of a policy's own chooser state */
 #define TP_MAX_EXTRA		24	/* bytes a policy may add to a frame */
-#define TP_MAX_FRAME_BYTES	64	/* of all that a frame has but its ghosts */
+#define TP_MAX_FRAME_BYTES	64	/* of a frame without its ghosts */
 
 #define TP_FREE 0				/* number of the free list, of frames and
 								 * ghosts */

@@ -30,6 +30,7 @@ KEY = {"lineitem": 8, "orders": 4, "customer": 4, "part": 4, "partsupp": 8}
 DAYS = 2406  # of orders, from 1992 to August 1998
 
 REPORT, JOIN, CUSTOMER, STATUS = range(4)
+# The mix is our choice: docs/generators.md, "ods".
 SHARES = (0.4, 0.3, 0.2, 0.1)
 RANGES = (7, 30, 90)  # days that a query covers
 

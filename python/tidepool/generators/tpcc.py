@@ -25,9 +25,9 @@ from tidepool.traces.parameters import parameter, seed_parameter
 from tidepool.traces.streams import cut
 
 NEW_ORDER, PAYMENT, ORDER_STATUS, DELIVERY, STOCK_LEVEL = range(5)
-SHARES = (0.45, 0.43, 0.04, 0.04, 0.04)
+SHARES = (0.45, 0.43, 0.04, 0.04, 0.04)  # clause 5.2.3
 BATCH = 1024  # transactions generated at a time
-RECENT_ORDERS = 20  # whose lines Stock-Level reads
+RECENT_ORDERS = 20  # whose lines Stock-Level reads (clause 2.8)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,10 +43,11 @@
 
 #include "tidepool/policy.h"
 
-#define TP_SKETCH_GROUP		4	/* cells in a group */
-#define TP_SKETCH_COLUMNS	28	/* counters in a cell */
-#define TP_SKETCH_MAX		15	/* highest count */
-#define TP_SKETCH_SAMPLE	10	/* additions per frame at which to halve */
+#define TP_SKETCH_GROUP		4	/* cells in a group, one for each row */
+#define TP_SKETCH_COLUMNS	28	/* counters in a cell: a group is a cache line */
+#define TP_SKETCH_MAX		15	/* highest count, of 4 bits */
+#define TP_SKETCH_SAMPLE	10	/* additions per frame at which to halve, as
+								 * in Caffeine */
 
 /* First in the extra bytes of every frame. */
 typedef struct tp_sketch_cell

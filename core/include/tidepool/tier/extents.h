@@ -61,7 +61,8 @@ typedef struct tp_temperature
 	uint32_t	epoch;
 } tp_temperature;
 
-#define TP_EXTENT_COUNTS 32		/* pages, or groups of pages, with a count */
+/* Pages, or groups of pages, with a count: one for each page of tac's extents. */
+#define TP_EXTENT_COUNTS 32
 #define TP_EXTENT_UNIT 8		/* of a count, for one read */
 
 typedef struct tp_extent
