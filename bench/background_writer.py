@@ -227,7 +227,7 @@ def row(server: str, peer: Found, other: Found, price: Price) -> list[str]:
 
 
 COLUMNS = [
-    "(stock beside it)",
+    "(stock in brackets)",
     "evictions",
     "dirty",
     "% dirty",

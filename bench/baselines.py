@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Misses beside PostgreSQL's clock of today, and beside the one proposed for version 20.
+"""Misses compared with PostgreSQL's clock, and with the one proposed for version 20.
 
 `clock` is what PostgreSQL does, `cooling` what it may do next: the baselines
 that a policy must beat to be worth its price.  Ten generated workloads, with

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What an algorithm costs where all pages are resident, against unpatched PostgreSQL.
 
-Two servers run beside each other: PostgreSQL as it comes, and ours, restarted
+Two servers run side by side: PostgreSQL as it comes, and ours, restarted
 for each algorithm.  Stock, batched hits (the default) and a lock for each hit
 (bufferpool.batch_size = 1) take turns; see pgbench.py.  Where a server's memory
 happens to lie makes it faster or slower by some per cent for as long as it

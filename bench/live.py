@@ -20,7 +20,7 @@ from tidepool.server import LIBRARIES, Instance, server_directory
 STOCK = "stock"  # the unpatched server; every other name is an algorithm of ours
 LARGEST = "lirs2"  # the algorithm with most memory for a buffer
 
-# that nothing runs beside what is measured
+# that nothing else runs during a measurement
 QUIET = {
     "autovacuum": "off",
     "fsync": "off",

@@ -3,7 +3,7 @@
 
 pgbench's select-only on 750 MB that the operating system has cached, with
 64 MB of shared buffers: two blocks are read for each transaction.  Stock and
-ours run beside each other on the same two CPUs and take turns: pgbench's
+ours run side by side on the same two CPUs and take turns: pgbench's
 clients of one side are stopped while those of the other run, in random order.
 Counted are the transactions that end in a turn, without its first tenth of a
 second, in which what the other side left in the caches is replaced.  A convoy

@@ -98,7 +98,7 @@ def evicted(pool: Pool) -> int:
 
 
 class Point:
-    """What was simulated of one curve, at each x, beside the formula."""
+    """One curve as simulated, at each x, and by the formula."""
 
     def __init__(self, name: str, formula: Callable[[Numbers], Numbers], seen: Numbers) -> None:
         self.name, self.formula = name, formula

@@ -15,7 +15,7 @@ from pgbench import PARTS, Workload
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
 
-# that writing sessions wait for nothing, and nobody writes beside them
+# that writing sessions wait for nothing, and nobody else writes
 SETTINGS = {
     "synchronous_commit": "off",
     "full_page_writes": "off",
@@ -256,7 +256,7 @@ _WRITTEN = (
 
 
 def make(instance: Instance) -> None:
-    """Make all tables, beside those that pgbench.fill makes."""
+    """Make all tables except those that pgbench.fill makes."""
     written = (
         f"CREATE UNLOGGED TABLE {table} ({columns}) WITH (fillfactor = 50)"
         for table, columns, _, _ in _WRITTEN

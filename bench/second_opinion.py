@@ -167,7 +167,7 @@ def compare(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("trace", nargs="*", help="traces to compare on, beside the generated ones")
+    parser.add_argument("trace", nargs="*", help="traces to compare on, with the generated ones")
     parser.add_argument("--only-given", action="store_true", help="not on the generated traces")
     parser.add_argument("--policy", action="append", help="only these")
     parser.add_argument("--length", type=int, default=200_000)

@@ -4,7 +4,7 @@
 Time (the sum of what both devices take, docs/ssd-tier.md) and pages written
 to the SSD, each relative to tac's, over workloads and sizes of the SSD.
 Parameters were chosen on ods and tpcc with seed 0; here they run with other
-seeds, beside workloads that nothing was chosen on.  Goal: 5 % less time
+seeds, and on workloads that nothing was chosen on.  Goal: 5 % less time
 than tac in the mean, and no more written.
 
 An ablation has one part turned off: pages not told apart, no second

@@ -1,7 +1,7 @@
 """Private PostgreSQL instances: made in a directory, started, asked, stopped.
 
 An instance listens on a socket in its directory and nowhere else, so any
-number of them can run beside each other and beside a server of the system.
+number of them can run at once, and along with a server of the system.
 A server must not run as root; when root makes an instance, the server runs as
 the account ``postgres`` or, if there is none, ``nobody``.  Where that account
 cannot reach the server's programs, as in a clone in root's home, it is given a
@@ -134,7 +134,7 @@ class Instance:
     def create(self, settings: Mapping[str, str] | None = None, initdb: Sequence[str] = ()) -> None:
         """Make the directory, unless it is there and empty, and the database cluster in it.
 
-        Nothing stays if that fails.  ``initdb`` is options of initdb beside the usual.
+        Nothing stays if that fails.  ``initdb`` adds options to initdb's usual ones.
         """
         if self.exists():
             raise TidepoolError(f"{self.directory}: there is an instance already")

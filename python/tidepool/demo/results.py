@@ -1,4 +1,4 @@
-"""The recordings replayed, and what is shown of them beside what the server counted."""
+"""Replays of the recordings, and how they compare with what the server counted."""
 
 from __future__ import annotations
 

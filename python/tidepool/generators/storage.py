@@ -87,7 +87,7 @@ class Btree:
     def path(self, leaf: Integers, under: Integers | None = None) -> list[Pages]:
         """Return the pages from the root down to the leaves.
 
-        ``under``: the initial leaves beside which leaves added later hang.
+        ``under``: the initial leaves next to which leaves added later hang.
         """
         near = leaf if under is None else under
         path = []

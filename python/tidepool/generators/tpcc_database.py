@@ -98,7 +98,7 @@ class OrderIndex:
     per_order: int  # entries of an order
 
     def leaf(self, district: Integers, order: Integers) -> tuple[Integers, Integers]:
-        """Return the leaves with these orders, and the initial leaves beside which they hang."""
+        """Return the leaves with these orders, and the initial leaves next to which they hang."""
         loaded = (LOADED - self.first) * self.per_order  # entries of a district
         entry = np.minimum((order - self.first) * self.per_order, loaded - 1)
         under = self.tree.leaf(district * loaded + entry)

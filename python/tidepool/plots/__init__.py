@@ -1,7 +1,7 @@
 """Pictures of results, made to be read at the width of a paper's column.
 
 A module for each kind: ``curves``, ``series`` (over time), ``bars``, ``heatmap``, ``reads``
-(live beside simulated), ``times`` (by device); ``style`` is what they share.
+(live and simulated), ``times`` (by device); ``style`` is what they share.
 
 Functions from results to a matplotlib Figure, and ``save``.  They keep no
 state and touch none of matplotlib's; nothing is shown on a screen.
