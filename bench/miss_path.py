@@ -137,7 +137,7 @@ def check_cached(instance: Instance) -> None:
     pids = instance.query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'")
     read = 0
     for pid in pids.split():
-        with suppress(FileNotFoundError):  # the session that asked has ended
+        with suppress(FileNotFoundError, ProcessLookupError):  # the session that asked has ended
             fields = Path(f"/proc/{pid}/io").read_text().split()
             read += int(fields[fields.index("read_bytes:") + 1])
     if read > ALLOWED_FROM_DISK:
