@@ -42,7 +42,7 @@
  * bounded at 2c.  Here the name stands for LIRS2 proper.
  *
  * Costs: as LIRS; a page must be read three times to become LIR.  The bottom
- * is found when it is asked for, at O(log c) for each LIR page that was
+ * is found when its age matters, at O(log c) for each LIR page that was
  * referenced since its key was current and has come to the heap's top.
  * Benefits: as LIRS, and better where reuse distances alternate, as when a
  * file is read forwards and backwards in turn.
@@ -177,11 +177,22 @@ bottom_of(const tp_pool *pool)
 	return heap_least(pool, lir_count(pool), comes_first, update_key);
 }
 
-/* Is a reference with this stamp in stack S? */
+/*
+ * Is a reference with this stamp in stack S?  The bottom's reference is no
+ * older than the key at the heap's top, which may be stale, and no younger than
+ * the one of the page there.  Only for a stamp between the two must it be found.
+ */
 static bool
 in_stack(const tp_pool *pool, uint64_t stamp)
 {
-	return lir_count(pool) > 0 &&
+	uint32_t	top;
+
+	if (lir_count(pool) == 0)
+		return false;
+	top = heap_at(pool, 0);
+	if (stamp > frame_of(pool, top)->before)
+		return true;
+	return stamp > key_of(pool, top) &&
 		stamp > frame_of(pool, bottom_of(pool))->before;
 }
 
