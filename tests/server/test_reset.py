@@ -92,7 +92,7 @@ def test_pinned_buffers_are_an_error(make: Make) -> None:
     server = make("lru")
     fill(server)
     cursor = "BEGIN; DECLARE c CURSOR FOR SELECT * FROM t; FETCH 1 FROM c;"
-    with pytest.raises(TidepoolError, match=f"(?s){IN_USE}.* pinned, or .* modified .*HINT"):
+    with pytest.raises(TidepoolError, match=f"(?s){IN_USE}.* pinned or .* modified .*HINT"):
         server.query(cursor + RESET)
     other = subprocess.Popen(
         [server.bin / "psql", "-XAtq", "-c", cursor + "SELECT pg_sleep(600)"],
