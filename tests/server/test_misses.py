@@ -173,7 +173,9 @@ def test_an_algorithm_learns_of_writes(make: Make) -> None:
         look_up(server, 150, PAGES - turn)
         counts = server.query(resident).split("|")
         written, read = written + int(counts[0]), read + int(counts[1])
-    assert written > 2 * read
+    # of 150 each; without the weight of writes next to none of either are left
+    assert written > 120
+    assert written > read + 30
     assert violations(server) == ""
 
 
