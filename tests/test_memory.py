@@ -9,7 +9,9 @@ from tidepool._sim import ffi, lib
 
 FRAME_LIMIT = 64  # bytes per frame, of any policy
 GHOST_LIMIT = 32  # bytes per ghost
-HEADER_LIMIT = 2048  # bytes per pool
+HEADER_LIMIT = 2052  # bytes per pool
+CHUNK, CHUNK_BYTES = 256, 8  # of members; where a pool, or none, has it
+SMALL, LARGE = 4 * CHUNK, 8 * CHUNK  # frames
 
 
 @pytest.mark.parametrize("policy", policies(), ids=lambda policy: policy.name)
@@ -22,14 +24,18 @@ def test_within_limits(policy: Policy) -> None:
 def test_within_limits_with_as_many_ghosts_as_can_be(policy: Policy) -> None:
     params = ffi.new("double[]", [param.max for param in policy.params] + [0.0] * 8)
     ghosts = lib.tp_policy_ghosts_per_frame(policy.handle, params)
-    small, large = (lib.tp_block_size(policy.handle, params, frames) for frames in (1000, 2000))
-    assert (large - small) / 1000 <= FRAME_LIMIT + ghosts * GHOST_LIMIT
+    small, large = (lib.tp_block_size(policy.handle, params, frames) for frames in (SMALL, LARGE))
+    more = LARGE - SMALL
+    chunks = more // CHUNK * CHUNK_BYTES
+    assert large - small <= more * (FRAME_LIMIT + ghosts * GHOST_LIMIT) + chunks
 
 
 @pytest.mark.parametrize("policy", policies(), ids=lambda policy: policy.name)
 def test_what_is_stated_is_what_is_allocated(policy: Policy) -> None:
     params = parse_policy(policy.name).array()
-    small, large = (lib.tp_block_size(policy.handle, params, frames) for frames in (1000, 2000))
+    small, large = (lib.tp_block_size(policy.handle, params, frames) for frames in (SMALL, LARGE))
     per_frame = policy.frame_bytes + policy.ghosts_per_frame * policy.ghost_bytes
-    assert large - small == 1000 * per_frame
-    assert small - 1000 * per_frame <= HEADER_LIMIT + policy.ghost_bytes
+    more = LARGE - SMALL
+    assert large - small == more * per_frame + more // CHUNK * CHUNK_BYTES
+    pool = small - SMALL * per_frame - SMALL // CHUNK * CHUNK_BYTES
+    assert pool <= HEADER_LIMIT + policy.ghost_bytes

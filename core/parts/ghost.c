@@ -119,7 +119,7 @@ tp_ghosts_join(const tp_pool *pool, uint32_t frame)
 		return;
 	tp_hash_join(pool, key_of, link_of);
 	for (uint32_t k = 0; k < per_frame; k++)
-		slot_appears(pool, frame * per_frame + k);
+		slot_appears(pool, frame * pool->ghost_stride + k);
 }
 
 /* Move a ghost to the free slot `to`; its old slot becomes free. */
@@ -151,7 +151,7 @@ void
 tp_ghosts_move_out(const tp_pool *pool, uint32_t frame)
 {
 	uint32_t	per_frame = pool->ghosts_per_frame;
-	uint32_t	first = frame * per_frame;
+	uint32_t	first = frame * pool->ghost_stride;
 
 	for (uint32_t k = 0; k < per_frame; k++)
 		if (pool->ghosts[first + k].list == TP_FREE)
@@ -228,7 +228,7 @@ tp_ghosts_check(const tp_pool *pool, tp_report report, void *arg)
 			bad += tp_expect(pool->ghosts[slot].prev == prev,
 							 "ghost list: wrong backward link", slot, report, arg);
 			bad += tp_expect(slot == pool->spare_ghost ||
-							 pool->nodes[slot / pool->ghosts_per_frame].slot <
+							 pool->nodes[slot / pool->ghost_stride].slot <
 							 header->frames,
 							 "ghost in a slot the pool does not own", slot, report, arg);
 			prev = slot;

@@ -13,7 +13,7 @@ _Static_assert(sizeof(tp_sketch_cell) == 16, "a group is a cache line");
 static tp_sketch_cell *
 cell_at(const tp_pool *pool, uint32_t number)
 {
-	return tp_extra(pool, pool->members[number]);
+	return tp_extra(pool, tp_member(pool, number));
 }
 
 static uint32_t
@@ -85,13 +85,13 @@ tp_sketch_add(const tp_pool *pool, tp_sketch *sketch, uint64_t key)
 	const tp_sketch now = *sketch;
 	unsigned char *extra = pool->extra;
 	size_t		stride = pool->extra_stride;
-	const uint32_t *members = pool->members;
+	const uint32_t *members;
 	uint32_t	bytes = (uint32_t) (key >> 32);
 	uint32_t	added = 0;
 
 	if (group_count(pool) == 0)
 		return;
-	members += group_of(pool, key);
+	members = tp_member_place(pool, group_of(pool, key));
 	for (uint32_t r = 0; r < TP_SKETCH_GROUP; r++)
 	{
 		tp_sketch_cell *cell = (void *) (extra + members[r] * stride);
@@ -153,7 +153,7 @@ tp_sketch_prefetch(const tp_pool *pool, const uint64_t *keys, uint32_t count,
 		uint32_t	first = tp_linear_hash(keys[i], groups) * TP_SKETCH_GROUP;
 
 		if (step == 0)
-			__builtin_prefetch(&pool->members[first]);
+			__builtin_prefetch(tp_member_place(pool, first));
 		else
 			__builtin_prefetch(cell_at(pool, first), 1);
 	}

@@ -104,7 +104,7 @@ tp_coldest_bands(const tp_pool *pool, tp_cursor *cursor, uint32_t bands,
 		while (cursor->position < n)
 		{
 			uint64_t	i = (uint64_t) start + cursor->position;
-			uint32_t	frame = pool->members[i % n];
+			uint32_t	frame = tp_member(pool, (uint32_t) (i % n));
 
 			if (!tp_cursor_look(cursor))
 				return TP_NONE;
@@ -177,7 +177,7 @@ tp_upcoming_sweep(const tp_pool *pool, tp_lookahead *ahead, uint32_t sample,
 
 		if (ahead->next >= n)
 			ahead->next = 0;
-		frame = __atomic_load_n(&pool->members[ahead->next++], __ATOMIC_RELAXED);
+		frame = tp_member(pool, ahead->next++);
 		if (!tp_is_resident(pool, frame))
 			continue;
 		counts = ahead->passed++ % TP_COUNT_EVERY == 0 || !ahead->learned;

@@ -196,7 +196,7 @@ hyperbolic_check(const tp_pool *pool, tp_report report, void *arg)
 
 	for (uint32_t i = 0; i < pool->header->frames; i++)
 	{
-		uint32_t	frame = pool->members[i];
+		uint32_t	frame = tp_member(pool, i);
 		const hyperbolic_page *page = tp_extra(pool, frame);
 
 		if (!tp_is_resident(pool, frame))

@@ -107,7 +107,7 @@ any_hot(const tp_pool *pool, tp_usable usable, void *arg)
 
 	for (uint32_t i = 0; i < n; i++)
 	{
-		uint32_t	frame = pool->members[((uint64_t) start + i) % n];
+		uint32_t	frame = tp_member(pool, (uint32_t) (((uint64_t) start + i) % n));
 
 		if (is_hot(pool, frame, usable, arg))
 			return frame;

@@ -456,10 +456,10 @@ lru_k_check(const tp_pool *pool, tp_report report, void *arg)
 
 	for (uint32_t i = 0; i < pool->header->frames; i++)
 	{
-		uint32_t	frame = pool->members[i];
+		uint32_t	frame = tp_member(pool, i);
 		tp_node    *node = &pool->nodes[frame];
 
-		if (!tp_is_resident(pool, pool->members[i]))
+		if (!tp_is_resident(pool, tp_member(pool, i)))
 			continue;
 		bad += tp_expect(node->count > 0 && node->count <= state->k,
 						 "reference count outside 1 .. K", frame, report, arg);

@@ -190,7 +190,7 @@ osic_coldest(const tp_pool *pool, tp_cursor *cursor)
 		while (cursor->position < size)
 		{
 			uint32_t	i = state->hands[partition] + cursor->position;
-			uint32_t	frame = pool->members[i < end ? i : i - size];
+			uint32_t	frame = tp_member(pool, i < end ? i : i - size);
 
 			if (!tp_cursor_look(cursor))
 				return TP_NONE;
@@ -224,7 +224,7 @@ osic_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 		{
 			uint32_t	i = state->hands[cursor->stage] - begin +
 				cursor->position;
-			uint32_t	frame = pool->members[begin + i % size];
+			uint32_t	frame = tp_member(pool, begin + i % size);
 
 			if (!tp_cursor_look(cursor))
 				return TP_NONE;

@@ -408,7 +408,7 @@ pbm_check(const tp_pool *pool, tp_report report, void *arg)
 
 	bad += chosen_check(&choice->chosen, &rank, report, arg);
 	for (uint32_t i = 0; i < pool->header->frames; i++)
-		bad += page_history_check(pool, pool->members[i], report, arg);
+		bad += page_history_check(pool, tp_member(pool, i), report, arg);
 	return bad;
 }
 

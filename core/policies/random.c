@@ -59,7 +59,7 @@ random_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 	i = tp_random_below(pool, n);
 	for (uint32_t looks = 0; looks < n; looks++)
 	{
-		frame = pool->members[i];
+		frame = tp_member(pool, i);
 		if (eligible(pool, frame, usable, arg))
 			return frame;
 		i = i + 1 < n ? i + 1 : 0;

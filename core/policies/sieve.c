@@ -206,7 +206,7 @@ sieve_check(const tp_pool *pool, tp_report report, void *arg)
 
 	for (uint32_t i = 0; i < pool->header->frames; i++)
 	{
-		uint32_t	frame = pool->members[i];
+		uint32_t	frame = tp_member(pool, i);
 
 		bad += tp_expect((pool->nodes[frame].mark != 0) == (frame == hand),
 						 "hand not where it is marked", frame, report, arg);

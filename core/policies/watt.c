@@ -287,7 +287,7 @@ watt_check(const tp_pool *pool, tp_report report, void *arg)
 					 "more ghosts than wanted", 0, report, arg);
 	for (uint32_t i = 0; i < pool->header->frames; i++)
 	{
-		uint32_t	frame = pool->members[i];
+		uint32_t	frame = tp_member(pool, i);
 		epoch_log	accesses = accesses_of(pool, frame);
 		epoch_log	writes = writes_of(pool, frame);
 

@@ -147,8 +147,8 @@ block_groups_count(const tp_pool *pool)
 	uint32_t	groups = 0;
 
 	for (uint32_t i = 0; i < pool->header->frames; i++)
-		if (tp_is_resident(pool, pool->members[i]))
-			groups += is_host(pool, pool->members[i]);
+		if (tp_is_resident(pool, tp_member(pool, i)))
+			groups += is_host(pool, tp_member(pool, i));
 	return groups;
 }
 
@@ -162,7 +162,7 @@ block_groups_check(const tp_pool *pool, unsigned ring, tp_report report,
 
 	for (uint32_t i = 0; i < pool->header->frames && bad == 0; i++)
 	{
-		uint32_t	frame = pool->members[i];
+		uint32_t	frame = tp_member(pool, i);
 		const tp_node *node = &pool->nodes[frame];
 		uint32_t	group;
 

@@ -153,7 +153,7 @@ load_order_check(const tp_pool *pool, const load_order *order,
 
 	for (uint32_t i = 0; i < pool->header->frames; i++)
 	{
-		uint32_t	frame = pool->members[i];
+		uint32_t	frame = tp_member(pool, i);
 		const tp_node *node = &pool->nodes[frame];
 
 		if (!tp_is_resident(pool, frame))

@@ -37,8 +37,8 @@ put_list(tp_text *t, const tp_pool *pool, unsigned list)
 	if (ring)
 	{
 		for (uint32_t i = 0; i < pool->header->frames; i++)
-			if (pool->nodes[pool->members[i]].list == list)
-				put_frame(t, pool, pool->members[i]);
+			if (pool->nodes[tp_member(pool, i)].list == list)
+				put_frame(t, pool, tp_member(pool, i));
 	}
 	else
 		for (uint32_t frame = tp_list_of(pool, list)->head; frame != TP_NONE;

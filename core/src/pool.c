@@ -66,8 +66,31 @@ tp_share(const tp_pool *pool)
 	pool->header->shared = true;
 }
 
-void
-tp_join(const tp_pool *pool, uint32_t frame)
+/* The pool is about to gain a member: make sure that it has a place for it. */
+static void
+take_chunk(const tp_pool *pool)
+{
+	uint32_t	slot = pool->header->frames;
+	tp_free_chunks *free = pool->free_chunks;
+
+	if (slot % TP_CHUNK == 0)
+		__atomic_store_n(&pool->chunks[slot / TP_CHUNK],
+						 free->begin[--free->count], __ATOMIC_RELAXED);
+}
+
+/* The pool has no member in this slot any more, nor in those above. */
+static void
+give_chunk(const tp_pool *pool, uint32_t slot)
+{
+	tp_free_chunks *free = pool->free_chunks;
+
+	if (slot % TP_CHUNK == 0)
+		free->begin[free->count++] = pool->chunks[slot / TP_CHUNK];
+}
+
+/* The pool has a member more, which is not on a list yet. */
+static void
+add_member(const tp_pool *pool, uint32_t frame)
 {
 	tp_header  *header = pool->header;
 	tp_node    *node = &pool->nodes[frame];
@@ -80,11 +103,49 @@ tp_join(const tp_pool *pool, uint32_t frame)
 	node->origin = TP_FREE;
 	node->slot = header->frames;
 	memset(tp_extra(pool, frame), 0, pool->policy->extra_size);
-	pool->members[header->frames++] = frame;
-	tp_list_push_tail(pool, TP_FREE, frame);
+	take_chunk(pool);
+	tp_set_member(pool, header->frames, frame);
+	__atomic_store_n(&header->frames, header->frames + 1, __ATOMIC_RELAXED);
+}
+
+static void
+tell_of_member(const tp_pool *pool, uint32_t frame)
+{
 	tp_ghosts_join(pool, frame);
 	if (pool->policy->join != NULL)
 		pool->policy->join(pool, frame);
+}
+
+void
+tp_join(const tp_pool *pool, uint32_t frame)
+{
+	add_member(pool, frame);
+	tp_list_push_tail(pool, TP_FREE, frame);
+	tell_of_member(pool, frame);
+}
+
+void
+tp_join_claimed(const tp_pool *pool, uint32_t frame)
+{
+	__atomic_store_n(&pool->nodes[frame].list, TP_CLAIMED | TP_FREE,
+					 __ATOMIC_RELAXED);
+	add_member(pool, frame);
+	if (!pool->header->shared)
+		pool->header->claimed++;
+	tell_of_member(pool, frame);
+}
+
+void
+tp_disband(const tp_pool *pool)
+{
+	tp_header  *header = pool->header;
+
+	while (header->frames > 0)
+	{
+		header->frames--;
+		pool->nodes[tp_member(pool, header->frames)].slot = TP_NONE;
+		give_chunk(pool, header->frames);
+	}
 }
 
 void
@@ -121,21 +182,22 @@ tp_leave(const tp_pool *pool, uint32_t frame)
 	tp_node    *node = &pool->nodes[frame];
 	uint32_t	slot = node->slot;
 	uint32_t	last = header->frames - 1;
-	uint32_t	moved = pool->members[last];
+	uint32_t	moved = tp_member(pool, last);
 
 	TP_ASSERT(!tp_is_resident(pool, frame));
-	if (tp_is_claimed(pool, frame))
-		header->claimed--;
-	else
+	if (tp_list_tag(pool, frame) == TP_FREE)
 		tp_list_remove(pool, frame);
+	else if (!header->shared)
+		header->claimed--;
 
 	/* all that the frame's departure leaves room for, the spare one too */
 	tp_trim_ghosts(pool, last == 0 ? 0 : last * pool->ghosts_per_frame + 1);
 	tp_ghosts_move_out(pool, frame);
-	pool->members[slot] = moved;
+	tp_set_member(pool, slot, moved);
+	give_chunk(pool, last);
 	pool->nodes[moved].slot = slot;
 	node->slot = TP_NONE;
-	header->frames = last;
+	__atomic_store_n(&header->frames, last, __ATOMIC_RELAXED);
 	tp_ghosts_leave(pool, frame, slot);
 	if (pool->policy->leave != NULL)
 		pool->policy->leave(pool, frame, slot);
@@ -153,17 +215,17 @@ check_members(const tp_pool *pool, tp_report report, void *arg)
 
 	for (uint32_t i = 0; i < header->frames; i++)
 	{
-		tp_node    *node = &pool->nodes[pool->members[i]];
+		tp_node    *node = &pool->nodes[tp_member(pool, i)];
 
 		bad += tp_expect(node->slot == i, "member does not know its slot",
-						 pool->members[i], report, arg);
+						 tp_member(pool, i), report, arg);
 		if (node->list >= TP_CLAIMED)
 			claimed++;
 		else if (node->list < TP_MAX_LISTS)
 			counts[node->list]++;
 		else
 			bad += tp_expect(false, "frame on a list that is not there",
-							 pool->members[i], report, arg);
+							 tp_member(pool, i), report, arg);
 	}
 	bad += tp_expect(header->shared || claimed == header->claimed,
 					 "wrong number of claimed frames", claimed, report, arg);
@@ -244,7 +306,7 @@ tp_check(const tp_pool *pool, tp_holds holds, void *holds_arg,
 	/* no page is both resident and a ghost */
 	for (uint32_t i = 0; bad == 0 && i < pool->header->frames; i++)
 	{
-		uint32_t	frame = pool->members[i];
+		uint32_t	frame = tp_member(pool, i);
 
 		if (tp_is_resident(pool, frame) &&
 			tp_ghost_of_node(pool, frame) != TP_NONE &&

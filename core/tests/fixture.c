@@ -103,7 +103,7 @@ find(const fixture *f, tp_page page)
 {
 	for (uint32_t i = 0; i < f->pool.header->frames; i++)
 	{
-		uint32_t	frame = f->pool.members[i];
+		uint32_t	frame = tp_member(&f->pool, i);
 
 		if (tp_is_resident(&f->pool, frame) &&
 			tp_page_equal(tp_page_of(&f->pool, frame), page))
@@ -117,7 +117,7 @@ find_claimed(const fixture *f, tp_page page)
 {
 	for (uint32_t i = 0; i < f->pool.header->frames; i++)
 	{
-		uint32_t	frame = f->pool.members[i];
+		uint32_t	frame = tp_member(&f->pool, i);
 
 		if (tp_is_claimed(&f->pool, frame) &&
 			tp_page_equal(tp_page_of(&f->pool, frame), page))

@@ -93,7 +93,7 @@ tp_tier_check(const tp_tier *tier, tp_report report, void *arg)
 
 	for (uint32_t i = 0; i < pool->header->frames; i++)
 	{
-		uint32_t	frame = pool->members[i];
+		uint32_t	frame = tp_member(pool, i);
 
 		bad += tp_expect(tp_is_resident(pool, frame) || !tier->stale[frame],
 						 "stale copy in a free frame", frame, report, arg);

@@ -16,6 +16,32 @@ tp_extra(const tp_pool *pool, uint32_t frame)
 	return pool->extra + (size_t) frame * pool->extra_stride;
 }
 
+/* Where the frame of this slot stands among the members. */
+static inline uint32_t *
+tp_member_place(const tp_pool *pool, uint32_t slot)
+{
+	uint32_t	begin = __atomic_load_n(&pool->chunks[slot / TP_CHUNK],
+										__ATOMIC_RELAXED);
+
+	return &pool->members[begin + slot % TP_CHUNK];
+}
+
+/*
+ * The frame of this slot, below header->frames.  If frames join or leave
+ * meanwhile it may be a frame of another pool.
+ */
+static inline uint32_t
+tp_member(const tp_pool *pool, uint32_t slot)
+{
+	return __atomic_load_n(tp_member_place(pool, slot), __ATOMIC_RELAXED);
+}
+
+static inline void
+tp_set_member(const tp_pool *pool, uint32_t slot, uint32_t frame)
+{
+	__atomic_store_n(tp_member_place(pool, slot), frame, __ATOMIC_RELAXED);
+}
+
 /* The list that the frame is on, or TP_CLAIMED | the one that it was on. */
 static inline unsigned
 tp_list_tag(const tp_pool *pool, uint32_t frame)

@@ -9,13 +9,13 @@
  *	  header    1 per pool             lists, targets, parameters, randomness
  *	  nodes     1 per frame            page, generation, links           32 B
  *	  extra     1 per frame            what one policy adds        0 .. 24 B
- *	  members   1 per frame            the pool's frames, densely         4 B
+ *	  members   1 per frame            the pool's frames, in chunks       4 B
  *	  ghosts    G per frame, 1 spare   keys of evicted pages             32 B
  *	  buckets   B per frame            hash chains: parts/hash.h          4 B
  *
  * nodes, extra, ghosts and buckets are indexed by frame number.  Pools may
- * share them, since a frame is in one pool at a time; members and header
- * belong to one pool.  A frame costs at most 64 B without its ghosts.
+ * share them (arrays.h), since a frame is in one pool at a time.  A frame
+ * costs at most 64 B without its ghosts.
  */
 #ifndef TIDEPOOL_LAYOUT_H
 #define TIDEPOOL_LAYOUT_H
@@ -32,6 +32,7 @@
 #define TP_CHOOSER_SIZE		1024	/* bytes of a policy's own chooser state */
 #define TP_MAX_EXTRA		24	/* bytes a policy may add to a frame */
 #define TP_MAX_FRAME_BYTES	64	/* of a frame without its ghosts */
+#define TP_CHUNK			256 /* members of a chunk */
 
 #define TP_FREE 0				/* number of the free list, of frames and
 								 * ghosts */
@@ -133,6 +134,16 @@ typedef struct tp_services
 extern const tp_services tp_no_services;
 
 /*
+ * The chunks of members that no pool has, of all pools that share them: where
+ * in members they begin.
+ */
+typedef struct tp_free_chunks
+{
+	uint32_t	count;
+	uint32_t	begin[];
+} tp_free_chunks;
+
+/*
  * One process's view of a pool: where its pieces are mapped here.  Built by
  * the caller, passed to every operation, never stored with the pieces.
  */
@@ -143,13 +154,18 @@ typedef struct tp_pool
 	tp_chooser *chooser;		/* this process's, or the header's */
 	tp_node    *nodes;			/* [frame] */
 	unsigned char *extra;		/* [frame * extra_stride] */
-	uint32_t   *members;		/* [0 .. header->frames) */
-	tp_ghost   *ghosts;			/* [frame * ghosts_per_frame + k], k below
+	uint32_t   *members;		/* chunks of TP_CHUNK members: tp_member */
+	uint32_t   *chunks;			/* [slot / TP_CHUNK]: where in members the
+								 * pool's chunk begins */
+	tp_free_chunks *free_chunks;
+	tp_ghost   *ghosts;			/* [frame * ghost_stride + k], k below
 								 * ghosts_per_frame; and ghosts[spare_ghost] */
-	uint32_t   *buckets;		/* [frame * buckets_per_frame + b], b below
+	uint32_t   *buckets;		/* [frame * bucket_stride + b], b below
 								 * buckets_per_frame */
 	uint32_t	extra_stride;	/* bytes, at least the policy's extra_size,
 								 * multiple of 8 */
+	uint32_t	ghost_stride;	/* at least ghosts_per_frame */
+	uint32_t	bucket_stride;	/* at least buckets_per_frame */
 	uint32_t	ghosts_per_frame;	/* ghost slots that come with a frame */
 	uint32_t	buckets_per_frame;	/* at least 1 if there is a hash table */
 	uint32_t	spare_ghost;	/* one more slot of the pool's own, so that an

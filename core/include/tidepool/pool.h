@@ -104,11 +104,21 @@ void		tp_chooser_init(const tp_pool *pool, uint64_t seed,
  */
 void		tp_share(const tp_pool *pool);
 
-/* The pool gains a frame that is in no pool. */
+/*
+ * The pool gains a frame that is in no pool: free, or, for callers that keep
+ * their own free frames, claimed.  A shared pool's frames join claimed.
+ */
 void		tp_join(const tp_pool *pool, uint32_t frame);
+void		tp_join_claimed(const tp_pool *pool, uint32_t frame);
 
 /* The pool loses a frame, which must be free or claimed. */
 void		tp_leave(const tp_pool *pool, uint32_t frame);
+
+/*
+ * The pool loses all its frames at once, whatever they are.  It must be begun
+ * anew then.
+ */
+void		tp_disband(const tp_pool *pool);
 
 /* A resident page was referenced. */
 static inline void

@@ -46,8 +46,8 @@ counts_check(const tp_pool *pool, uint8_t limit, const char *what,
 	int			bad = 0;
 
 	for (uint32_t i = 0; i < pool->header->frames; i++)
-		bad += tp_expect(count_of(pool, pool->members[i]) <= limit, what,
-						 pool->members[i], report, arg);
+		bad += tp_expect(count_of(pool, tp_member(pool, i)) <= limit, what,
+						 tp_member(pool, i), report, arg);
 	return bad;
 }
 

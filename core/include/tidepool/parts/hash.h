@@ -18,7 +18,7 @@
 #ifndef TIDEPOOL_HASH_H
 #define TIDEPOOL_HASH_H
 
-#include "tidepool/policy.h"
+#include "tidepool/frame.h"
 
 typedef uint64_t (*tp_hash_key) (const tp_pool *pool, uint32_t entry);
 typedef uint32_t *(*tp_hash_link) (const tp_pool *pool, uint32_t entry);
@@ -45,8 +45,8 @@ tp_hash_parent(uint32_t member)
 static inline uint32_t *
 tp_hash_buckets(const tp_pool *pool, uint32_t member)
 {
-	return &pool->buckets[(size_t) pool->members[member] *
-						  pool->buckets_per_frame];
+	return &pool->buckets[(size_t) tp_member(pool, member) *
+						  pool->bucket_stride];
 }
 
 /* The chain of a key in a table of n members, n > 0. */
@@ -138,7 +138,7 @@ tp_hash_leave(const tp_pool *pool, uint32_t frame, uint32_t slot,
 			  tp_hash_link link)
 {
 	uint32_t	last = pool->header->frames;
-	uint32_t   *gone = &pool->buckets[(size_t) frame * pool->buckets_per_frame];
+	uint32_t   *gone = &pool->buckets[(size_t) frame * pool->bucket_stride];
 
 	for (uint32_t b = 0; b < pool->buckets_per_frame; b++)
 	{

@@ -55,13 +55,13 @@ heap_link_of(const tp_pool *pool, uint32_t frame)
 static inline uint32_t
 heap_at(const tp_pool *pool, uint32_t cell)
 {
-	return heap_link_of(pool, pool->members[cell])->cell;
+	return heap_link_of(pool, tp_member(pool, cell))->cell;
 }
 
 static inline void
 heap_put(const tp_pool *pool, uint32_t cell, uint32_t frame)
 {
-	heap_link_of(pool, pool->members[cell])->cell = frame;
+	heap_link_of(pool, tp_member(pool, cell))->cell = frame;
 	heap_link_of(pool, frame)->place = cell;
 }
 
@@ -97,7 +97,7 @@ heap_down(const tp_pool *pool, uint32_t count, uint32_t cell, uint32_t frame,
 		uint32_t	place = cell;
 
 		for (uint64_t i = below; i < end; i++)
-			__builtin_prefetch(heap_link_of(pool, pool->members[i]));
+			__builtin_prefetch(heap_link_of(pool, tp_member(pool, (uint32_t) i)));
 		for (uint64_t i = below; i < end; i++)
 			__builtin_prefetch(heap_link_of(pool, heap_at(pool, (uint32_t) i)));
 		for (uint64_t i = below; i < end; i++)
@@ -189,7 +189,7 @@ static inline void
 heap_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 {
 	if (slot < pool->header->frames)
-		heap_link_of(pool, pool->members[slot])->cell =
+		heap_link_of(pool, tp_member(pool, slot))->cell =
 			heap_link_of(pool, frame)->cell;
 }
 

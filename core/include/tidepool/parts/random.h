@@ -6,7 +6,7 @@
 #ifndef TIDEPOOL_RANDOM_H
 #define TIDEPOOL_RANDOM_H
 
-#include "tidepool/policy.h"
+#include "tidepool/frame.h"
 
 #define TP_RANDOM_STEP UINT64_C(0x9e3779b97f4a7c15)
 
@@ -34,7 +34,7 @@ tp_random_below(const tp_pool *pool, uint32_t n)
 static inline uint32_t
 tp_member_by(const tp_pool *pool, uint64_t bits)
 {
-	return pool->members[((bits >> 32) * pool->header->frames) >> 32];
+	return tp_member(pool, (uint32_t) (((bits >> 32) * pool->header->frames) >> 32));
 }
 
 /* A random frame of the pool, free or resident.  The pool has frames. */

@@ -27,7 +27,7 @@ sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
 
 	for (uint32_t i = 0; i < n && found < want; i++)
 	{
-		uint32_t	frame = pool->members[((uint64_t) start + i) % n];
+		uint32_t	frame = tp_member(pool, (uint32_t) (((uint64_t) start + i) % n));
 
 		if (tp_is_resident(pool, frame) && (usable == NULL || usable(arg, frame)))
 			frames[found++] = frame;

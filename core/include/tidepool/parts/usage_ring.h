@@ -48,7 +48,7 @@ usage_sweep(const tp_pool *pool, uint32_t first, uint32_t end, uint32_t *hand,
 
 	for (; looks > 0 && in_vain < end - first; looks--)
 	{
-		uint32_t	frame = pool->members[*hand];
+		uint32_t	frame = tp_member(pool, *hand);
 		uint8_t		usage;
 
 		*hand = *hand + 1 < end ? *hand + 1 : first;
@@ -124,7 +124,7 @@ usage_ring_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 		   tp_cursor_look(cursor))
 	{
 		uint64_t	i = (uint64_t) cursor->last + cursor->position++;
-		uint32_t	frame = pool->members[i % n];
+		uint32_t	frame = tp_member(pool, (uint32_t) (i % n));
 
 		if (tp_is_resident(pool, frame) && count_of(pool, frame) == 0)
 		{
@@ -145,8 +145,8 @@ usage_ring_check(const tp_pool *pool, tp_report report, void *arg)
 	bad += tp_expect(state->hand < n || state->hand == 0,
 					 "hand outside the ring", state->hand, report, arg);
 	for (uint32_t i = 0; i < n; i++)
-		bad += tp_expect(count_of(pool, pool->members[i]) <= state->max_usage,
-						 "usage count above the maximum", pool->members[i],
+		bad += tp_expect(count_of(pool, tp_member(pool, i)) <= state->max_usage,
+						 "usage count above the maximum", tp_member(pool, i),
 						 report, arg);
 	return bad;
 }
