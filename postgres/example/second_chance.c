@@ -110,8 +110,8 @@ check(const tp_pool *pool, tp_report report, void *arg)
 	int			bad = 0;
 
 	for (uint32_t i = 0; i < pool->header->frames; i++)
-		bad += tp_expect(pool->nodes[pool->members[i]].count <= 1,
-						 "neither referenced nor not", pool->members[i],
+		bad += tp_expect(pool->nodes[tp_member(pool, i)].count <= 1,
+						 "neither referenced nor not", tp_member(pool, i),
 						 report, arg);
 	return bad;
 }

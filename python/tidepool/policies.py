@@ -88,7 +88,8 @@ class Policy:
     ghosts_per_frame: int  # with the default parameters
     ghost_bytes: int  # per ghost
     reads_extents: bool = False  # goes by temperatures of extents (SSD)
-    library: str | None = None  # of the server; None: its own clock, or not for shared buffers
+    library: str | None = None  # of the server that has it
+    built_in: bool = False  # into the server
     handle: Any = field(default=None, repr=False, compare=False)  # const tp_policy *; None: offline
 
 
@@ -174,7 +175,8 @@ def policies() -> tuple[Policy, ...]:
                 params=tuple(
                     _param(handle.params[i]) for i in range(lib.tp_policy_param_count(handle))
                 ),
-                library=None if library == "none" else f"pg_bp_{library}",
+                library=None if library in ("builtin", "none") else f"pg_bp_{library}",
+                built_in=library == "builtin",
                 lock_free_hits=bool(handle.flags & lib.TP_HIT_LOCK_FREE),
                 randomized=bool(handle.flags & lib.TP_RANDOMIZED),
                 frame_bytes=lib.tp_policy_frame_bytes(handle),

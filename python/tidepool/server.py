@@ -38,9 +38,10 @@ _PREFIX = re.compile(r"^[-\d]+ [:.\d]+ \w+ \[\d+\] ")  # of a line of the log
 INITDB = ("-A", "trust", "-E", "UTF8", "--locale=C", "-U", "postgres", "--no-sync")
 
 
-def library_algorithms() -> list[str]:
-    """Return the names that ``bufferpool.algorithm`` may have with these libraries."""
-    there = [policy for policy in policies() if policy.library]
+def server_algorithms() -> list[str]:
+    """Return the names that ``bufferpool.algorithm`` may have with these libraries, clock first."""
+    there = [policy for policy in policies() if policy.library or policy.built_in]
+    there.sort(key=lambda policy: policy.name != "clock")
     return [name for policy in there for name in (policy.name, policy.alias) if name]
 
 

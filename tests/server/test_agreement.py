@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from server.conftest import Make
 from server.test_pool import BUFFERS, PAGES, fill
 from tidepool.policies import parse_policy
-from tidepool.server import Instance, library_algorithms
+from tidepool.server import Instance, server_algorithms
 from tidepool.simulation import Cell, Options, simulate
 from tidepool.traces import Chunk, Flag, InMemoryTrace, Kind, Trace, open_trace
 from tidepool.traces.columns import column, join, references
@@ -71,7 +71,7 @@ def replayed(trace: Trace) -> tuple[int, int]:
     return result.requests - result.misses, result.misses
 
 
-@pytest.mark.parametrize("algorithm", ["clock", *library_algorithms()])
+@pytest.mark.parametrize("algorithm", server_algorithms())
 def test_one_session(make: Make, algorithm: str) -> None:
     # the background writer pins pages, too, for a moment
     server = make(algorithm, bufferpool__batch_size="1", bgwriter_lru_maxpages="0")

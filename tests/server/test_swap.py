@@ -216,7 +216,7 @@ def test_binaries_take_over_from_each_other(directory: Path, stop: Stop, algorit
         write(server)
         if binaries == BIN:  # stock will have to do with an extension whose library it lacks
             server.query("CREATE EXTENSION pg_bufferpool")
-            assert server.query("SELECT algorithm FROM pg_bufferpool") == algorithm
+            assert server.query("SELECT handler FROM pg_bufferpool") == algorithm
             assert server.query("SELECT * FROM pg_bufferpool_check()") == ""
         server.query(f"INSERT INTO written VALUES ({rounds})")
         dumps.append(dump(server))

@@ -114,6 +114,16 @@ typedef struct tp_field
 									 * parameters ask for ghosts */
 #define TP_WANTS_WRITES		0x200	/* hit is also called for TP_DIRTIED */
 #define TP_UPCOMING_LOCK_FREE 0x400 /* upcoming needs no lock */
+#define TP_TAKES_BULK		0x800	/* gets the pages of large scans, bulk
+									 * writes and VACUUM as well: a server
+									 * need not confine them to rings */
+
+/* Values of keep's parameter on_full. */
+typedef enum tp_on_full
+{
+	TP_ON_FULL_SPILL,			/* the page goes to another pool */
+	TP_ON_FULL_ERROR			/* the statement fails */
+} tp_on_full;
 
 typedef enum tp_order
 {
@@ -288,8 +298,8 @@ struct tp_policy
 extern const tp_policy *const tp_policies[];
 
 /*
- * Of each, in the same order: the server has it in library pg_bp_NAME.
- * "none": it is the server's own clock, or not for shared buffers.
+ * Of each, in the same order: the server has it in library pg_bp_NAME, or
+ * itself ("builtin").  "none": it is not for shared buffers.
  */
 extern const char *const tp_policy_libraries[];
 

@@ -10,9 +10,14 @@
 
 CREATE FUNCTION pg_bufferpool_pools(
     OUT name text,
-    OUT algorithm text,
-    OUT parameters text,
-    OUT buffers bigint)
+    OUT handler text,
+    OUT options text,
+    OUT buffers bigint,
+    OUT target_buffers bigint,
+    OUT remainder boolean,
+    OUT state text,
+    OUT memory bigint,
+    OUT comment text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
@@ -20,16 +25,24 @@ COMMENT ON FUNCTION pg_bufferpool_pools()
     IS 'buffer pools, with their replacement algorithms and sizes';
 
 CREATE VIEW pg_bufferpool AS
-    SELECT p.name, p.algorithm, p.parameters, p.buffers,
+    SELECT p.name, p.handler, p.options, p.buffers,
            p.buffers OPERATOR(pg_catalog.*)
-           pg_catalog.current_setting('block_size')::bigint AS bytes
+           pg_catalog.current_setting('block_size')::bigint AS size,
+           p.target_buffers OPERATOR(pg_catalog.*)
+           pg_catalog.current_setting('block_size')::bigint AS target,
+           p.remainder, p.state, p.memory, p.comment
     FROM pg_bufferpool_pools() AS p;
 COMMENT ON VIEW pg_bufferpool IS 'buffer pools';
 COMMENT ON COLUMN pg_bufferpool.name IS 'name of the pool';
-COMMENT ON COLUMN pg_bufferpool.algorithm IS 'replacement algorithm, which chooses the pages to evict';
-COMMENT ON COLUMN pg_bufferpool.parameters IS 'parameters of the algorithm as configured; those not listed have their defaults';
+COMMENT ON COLUMN pg_bufferpool.handler IS 'replacement algorithm in use, which chooses the pages to evict';
+COMMENT ON COLUMN pg_bufferpool.options IS 'parameters of the algorithm as given; those not listed have their defaults';
 COMMENT ON COLUMN pg_bufferpool.buffers IS 'number of buffers in the pool';
-COMMENT ON COLUMN pg_bufferpool.bytes IS 'size of these buffers in bytes';
+COMMENT ON COLUMN pg_bufferpool.size IS 'size of these buffers in bytes';
+COMMENT ON COLUMN pg_bufferpool.target IS 'size in bytes that the pool should have';
+COMMENT ON COLUMN pg_bufferpool.remainder IS 'whether the pool has what the other pools leave';
+COMMENT ON COLUMN pg_bufferpool.state IS 'ready, or in which way the pool is not as defined';
+COMMENT ON COLUMN pg_bufferpool.memory IS 'bytes of memory, beside the buffers, that algorithms have for them';
+COMMENT ON COLUMN pg_bufferpool.comment IS 'comment on the pool';
 
 CREATE FUNCTION pg_bufferpool_algorithms(OUT name text)
 RETURNS SETOF text
@@ -37,6 +50,45 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pg_bufferpool_algorithms()
     IS 'values that bufferpool.algorithm accepts with the current shared_preload_libraries';
+
+CREATE FUNCTION pg_stat_get_bufferpool_progress(
+    OUT pid int,
+    OUT pool text,
+    OUT phase text,
+    OUT buffers_before bigint,
+    OUT buffers_target bigint,
+    OUT buffers bigint,
+    OUT since timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_stat_get_bufferpool_progress()
+    IS 'statistics: progress of the statement that changes buffer pools';
+
+CREATE VIEW pg_stat_progress_bufferpool AS
+    SELECT * FROM pg_stat_get_bufferpool_progress();
+COMMENT ON VIEW pg_stat_progress_bufferpool IS 'statistics: progress of the statement that changes buffer pools, if one is running';
+COMMENT ON COLUMN pg_stat_progress_bufferpool.pid IS 'process ID of the session';
+COMMENT ON COLUMN pg_stat_progress_bufferpool.pool IS 'name of the pool that is being changed';
+COMMENT ON COLUMN pg_stat_progress_bufferpool.phase IS 'what the statement is doing';
+COMMENT ON COLUMN pg_stat_progress_bufferpool.buffers_before IS 'number of buffers that the pool had';
+COMMENT ON COLUMN pg_stat_progress_bufferpool.buffers_target IS 'number of buffers that it shall have';
+COMMENT ON COLUMN pg_stat_progress_bufferpool.buffers IS 'number of buffers that it has now';
+COMMENT ON COLUMN pg_stat_progress_bufferpool.since IS 'time at which this began';
+
+CREATE FUNCTION pg_bufferpool_move(relation regclass)
+RETURNS bigint
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pg_bufferpool_move(regclass)
+    IS 'move the resident pages of a relation to its pool, without reading them; returns their number';
+
+CREATE FUNCTION pg_bufferpool_reset_options()
+RETURNS bigint
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pg_bufferpool_reset_options()
+    IS 'remove buffer_pool and overflow_buffer_pool from all relations of this database; returns their number';
 
 CREATE FUNCTION pg_bufferpool_reset()
 RETURNS void
@@ -49,17 +101,28 @@ COMMENT ON FUNCTION pg_bufferpool_reset()
 
 CREATE FUNCTION pg_stat_get_bufferpools(
     OUT name text,
+    OUT current_buffers bigint,
+    OUT target_buffers bigint,
+    OUT oversubscribed bigint,
+    OUT dirty bigint,
+    OUT pinned bigint,
+    OUT free bigint,
     OUT hits bigint,
     OUT reads bigint,
     OUT extends bigint,
     OUT evictions bigint,
     OUT reuses bigint,
     OUT dirty_evictions bigint,
+    OUT writes bigint,
+    OUT read_time double precision,
+    OUT write_time double precision,
     OUT searches bigint,
     OUT looks bigint,
     OUT retries bigint,
     OUT rejects bigint,
     OUT fallbacks bigint,
+    OUT spilled bigint,
+    OUT borrowed bigint,
     OUT forgotten bigint,
     OUT correlated bigint,
     OUT vacuumed bigint,
@@ -81,23 +144,34 @@ COMMENT ON FUNCTION pg_stat_get_bufferpools()
     IS 'statistics: activity of each buffer pool';
 
 CREATE VIEW pg_stat_bufferpool AS
-    SELECT p.buffers, s.*
+    SELECT p.buffers AS nbuffers, s.*
     FROM pg_bufferpool_pools() AS p
     JOIN pg_stat_get_bufferpools() AS s ON s.name OPERATOR(pg_catalog.=) p.name;
 COMMENT ON VIEW pg_stat_bufferpool IS 'statistics: activity of each buffer pool since stats_reset';
-COMMENT ON COLUMN pg_stat_bufferpool.buffers IS 'number of buffers in the pool';
+COMMENT ON COLUMN pg_stat_bufferpool.nbuffers IS 'number of buffers in the pool';
 COMMENT ON COLUMN pg_stat_bufferpool.name IS 'name of the pool';
+COMMENT ON COLUMN pg_stat_bufferpool.current_buffers IS 'of these, buffers that hold a page';
+COMMENT ON COLUMN pg_stat_bufferpool.target_buffers IS 'number of buffers that the pool should have';
+COMMENT ON COLUMN pg_stat_bufferpool.oversubscribed IS 'number of buffers that the pool has yet to give up';
+COMMENT ON COLUMN pg_stat_bufferpool.dirty IS 'number of buffers with a page that has yet to be written';
+COMMENT ON COLUMN pg_stat_bufferpool.pinned IS 'number of buffers that are in use at this moment';
+COMMENT ON COLUMN pg_stat_bufferpool.free IS 'number of buffers without a page';
 COMMENT ON COLUMN pg_stat_bufferpool.hits IS 'references to pages that were found in a buffer';
 COMMENT ON COLUMN pg_stat_bufferpool.reads IS 'pages brought into a buffer to be read or zeroed';
 COMMENT ON COLUMN pg_stat_bufferpool.extends IS 'pages brought into a buffer as new blocks of a relation';
 COMMENT ON COLUMN pg_stat_bufferpool.evictions IS 'pages evicted, chosen by the replacement algorithm';
 COMMENT ON COLUMN pg_stat_bufferpool.reuses IS 'pages evicted from the ring of a scan, bulk write or vacuum';
 COMMENT ON COLUMN pg_stat_bufferpool.dirty_evictions IS 'evictions and reuses that had to write the page first';
+COMMENT ON COLUMN pg_stat_bufferpool.writes IS 'pages written, by whichever process';
+COMMENT ON COLUMN pg_stat_bufferpool.read_time IS 'milliseconds that processes waited for pages to be read, if track_io_timing is on';
+COMMENT ON COLUMN pg_stat_bufferpool.write_time IS 'milliseconds that processes took to write pages, if track_io_timing is on';
 COMMENT ON COLUMN pg_stat_bufferpool.searches IS 'searches by the replacement algorithm for a page to evict';
 COMMENT ON COLUMN pg_stat_bufferpool.looks IS 'buffers that these searches looked at';
 COMMENT ON COLUMN pg_stat_bufferpool.retries IS 'choices given up because the page was pinned, locked or modified meanwhile';
 COMMENT ON COLUMN pg_stat_bufferpool.rejects IS 'choices given up because writing the page would have flushed WAL for a ring';
-COMMENT ON COLUMN pg_stat_bufferpool.fallbacks IS 'buffers that the clock had to choose because the replacement algorithm had none';
+COMMENT ON COLUMN pg_stat_bufferpool.fallbacks IS 'buffers of DEFAULT that the clock had to choose because the replacement algorithm had none';
+COMMENT ON COLUMN pg_stat_bufferpool.spilled IS 'pages that went to DEFAULT because the pool keeps those that it has';
+COMMENT ON COLUMN pg_stat_bufferpool.borrowed IS 'pages that went to DEFAULT because all buffers of the pool were in use';
 COMMENT ON COLUMN pg_stat_bufferpool.forgotten IS 'pages that had been replaced, dropped or truncated when the replacement algorithm proposed their buffers';
 COMMENT ON COLUMN pg_stat_bufferpool.correlated IS 'hits not reported to the replacement algorithm because they repeat the previous one in a statement';
 COMMENT ON COLUMN pg_stat_bufferpool.vacuumed IS 'hits not reported to the replacement algorithm because they are VACUUM''s';
@@ -142,12 +216,86 @@ CREATE FUNCTION pg_bufferpool_lists(
     OUT relforknumber smallint,
     OUT relblocknumber bigint,
     OUT count int,
-    OUT ghost_key bigint)
+    OUT ghost_key bigint,
+    OUT pool text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pg_bufferpool_lists()
-    IS 'lists of the replacement algorithm, each from its most recent end: pages in buffers, and keys of evicted pages';
+    IS 'lists of the replacement algorithms, each from its most recent end: pages in buffers, and keys of evicted pages';
+
+CREATE FUNCTION pg_bufferpool_get_buffers(
+    OUT bufferid int,
+    OUT relfilenode oid,
+    OUT reltablespace oid,
+    OUT reldatabase oid,
+    OUT relforknumber smallint,
+    OUT relblocknumber bigint,
+    OUT isdirty boolean,
+    OUT usagecount smallint,
+    OUT pinning_backends int,
+    OUT pool text,
+    OUT list text,
+    OUT age int)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_bufferpool_get_buffers()
+    IS 'buffers, with their pages, pools and places in the lists of the replacement algorithms';
+
+CREATE VIEW pg_bufferpool_buffers AS
+    SELECT * FROM pg_bufferpool_get_buffers();
+COMMENT ON VIEW pg_bufferpool_buffers IS 'buffers, with their pages, pools and places in the lists of the replacement algorithms';
+COMMENT ON COLUMN pg_bufferpool_buffers.bufferid IS 'number of the buffer, from 1';
+COMMENT ON COLUMN pg_bufferpool_buffers.relfilenode IS 'file number of the relation; null, like what follows, if the buffer has no page';
+COMMENT ON COLUMN pg_bufferpool_buffers.reltablespace IS 'OID of the relation''s tablespace';
+COMMENT ON COLUMN pg_bufferpool_buffers.reldatabase IS 'OID of the relation''s database, 0 if it is shared';
+COMMENT ON COLUMN pg_bufferpool_buffers.relforknumber IS 'fork of the relation';
+COMMENT ON COLUMN pg_bufferpool_buffers.relblocknumber IS 'number of the page in the fork';
+COMMENT ON COLUMN pg_bufferpool_buffers.isdirty IS 'whether the page has yet to be written';
+COMMENT ON COLUMN pg_bufferpool_buffers.usagecount IS 'usage count, which only PostgreSQL''s own clock lowers';
+COMMENT ON COLUMN pg_bufferpool_buffers.pinning_backends IS 'number of processes that use the page at this moment';
+COMMENT ON COLUMN pg_bufferpool_buffers.pool IS 'name of the buffer''s pool';
+COMMENT ON COLUMN pg_bufferpool_buffers.list IS 'list of the replacement algorithm that the page is on';
+COMMENT ON COLUMN pg_bufferpool_buffers.age IS 'number of pages before it, from the most recent end of the list';
+
+CREATE FUNCTION pg_bufferpool_get_relations(
+    OUT pool text,
+    OUT reldatabase oid,
+    OUT reltablespace oid,
+    OUT relfilenode oid,
+    OUT resident bigint,
+    OUT dirty bigint,
+    OUT pinned bigint,
+    OUT usage double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_bufferpool_get_relations()
+    IS 'number of pages of each relation in each pool';
+
+CREATE VIEW pg_bufferpool_relations AS
+    SELECT r.pool, r.reldatabase, r.reltablespace, r.relfilenode,
+           CASE WHEN r.reldatabase OPERATOR(pg_catalog.=) 0
+                  OR r.reldatabase OPERATOR(pg_catalog.=) d.oid
+                THEN pg_catalog.pg_filenode_relation(
+                         CASE WHEN r.reltablespace OPERATOR(pg_catalog.=) d.dattablespace
+                              THEN 0 ELSE r.reltablespace END, r.relfilenode)
+           END AS relation,
+           r.resident, r.dirty, r.pinned, r.usage
+    FROM pg_bufferpool_get_relations() AS r
+    JOIN pg_catalog.pg_database AS d
+      ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database();
+COMMENT ON VIEW pg_bufferpool_relations IS 'pages of each relation in each pool';
+COMMENT ON COLUMN pg_bufferpool_relations.pool IS 'name of the pool';
+COMMENT ON COLUMN pg_bufferpool_relations.reldatabase IS 'OID of the relation''s database, 0 if it is shared';
+COMMENT ON COLUMN pg_bufferpool_relations.reltablespace IS 'OID of the relation''s tablespace';
+COMMENT ON COLUMN pg_bufferpool_relations.relfilenode IS 'file number of the relation';
+COMMENT ON COLUMN pg_bufferpool_relations.relation IS 'the relation, if it is in this database, or shared';
+COMMENT ON COLUMN pg_bufferpool_relations.resident IS 'number of its pages in buffers of the pool';
+COMMENT ON COLUMN pg_bufferpool_relations.dirty IS 'of these, pages that have yet to be written';
+COMMENT ON COLUMN pg_bufferpool_relations.pinned IS 'of these, pages that are in use at this moment';
+COMMENT ON COLUMN pg_bufferpool_relations.usage IS 'mean of their usage counts, which only PostgreSQL''s own clock lowers';
 
 CREATE FUNCTION pg_bufferpool_check(
     algorithm_state boolean DEFAULT true,
@@ -212,6 +360,11 @@ COMMENT ON COLUMN pg_stat_bufferpool_trace.error IS 'why the recording ended, if
 -- ---- privileges ----
 
 REVOKE ALL ON FUNCTION pg_bufferpool_pools() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_progress() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_move(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_reset_options() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_get_buffers() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_get_relations() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_algorithms() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_reset() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpools() FROM PUBLIC;
@@ -220,13 +373,17 @@ REVOKE ALL ON FUNCTION pg_bufferpool_lock_holds() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_lists() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_check(boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_trace() FROM PUBLIC;
-REVOKE ALL ON pg_bufferpool, pg_stat_bufferpool, pg_stat_bufferpool_trace FROM PUBLIC;
+REVOKE ALL ON pg_bufferpool, pg_stat_bufferpool, pg_stat_progress_bufferpool,
+    pg_bufferpool_buffers, pg_bufferpool_relations, pg_stat_bufferpool_trace FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION pg_bufferpool_pools() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_progress() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_bufferpool_get_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_algorithms() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpools() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_lock_holds() TO pg_monitor;
-GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool TO pg_monitor;
+GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool, pg_stat_progress_bufferpool,
+    pg_bufferpool_relations TO pg_monitor;
 
 -- roles that may record may also watch
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_trace() TO pg_monitor, pg_write_server_files;

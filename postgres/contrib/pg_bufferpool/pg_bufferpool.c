@@ -24,6 +24,7 @@ PG_MODULE_MAGIC_EXT(
 
 PG_FUNCTION_INFO_V1(pg_bufferpool_pools);
 PG_FUNCTION_INFO_V1(pg_stat_get_bufferpools);
+PG_FUNCTION_INFO_V1(pg_stat_get_bufferpool_progress);
 PG_FUNCTION_INFO_V1(pg_stat_reset_bufferpools);
 PG_FUNCTION_INFO_V1(pg_bufferpool_lock_holds);
 PG_FUNCTION_INFO_V1(pg_bufferpool_reset);
@@ -31,47 +32,175 @@ PG_FUNCTION_INFO_V1(pg_bufferpool_algorithms);
 PG_FUNCTION_INFO_V1(pg_bufferpool_lists);
 PG_FUNCTION_INFO_V1(pg_bufferpool_check);
 
-#define DEFAULT_POOL "DEFAULT"
+static const char *
+stage_text(BufferPoolStage stage)
+{
+	switch (stage)
+	{
+		case BUFFERPOOL_MOVING:
+			return "moving buffers";
+		case BUFFERPOOL_WAITING:
+			return "waiting for pinned buffers";
+		case BUFFERPOOL_SWITCHING:
+			return "changing the algorithm";
+		case BUFFERPOOL_IDLE:
+			break;
+	}
+	return NULL;
+}
+
+/* What a pool is doing, or in which way it is not what it was defined to be. */
+static const char *
+state_text(const BufferPool *pool, const BufferPoolDefinition *definition)
+{
+	int			size = BufferPoolSize(pool);
+
+	if (definition->running[0] == '\0')
+		return "changing the algorithm";
+	if (strcmp(definition->running, definition->algorithm) != 0)
+		return "handler is missing";
+	if (definition->leaving)
+		return "being dropped";
+	if (size > definition->target)
+		return "shrinking";
+	return size < definition->target ? "growing" : "ready";
+}
 
 Datum
 pg_bufferpool_pools(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Datum		values[4];
-	bool		nulls[4] = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
-	values[0] = CStringGetTextDatum(DEFAULT_POOL);
-	values[1] = CStringGetTextDatum(DefaultBufferPool.shared->algorithm);
-	values[2] = CStringGetTextDatum(DefaultBufferPool.shared->parameters);
-	values[3] = Int64GetDatum(NBuffers);
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+	{
+		const BufferPool *pool = &BufferPools[i];
+		BufferPoolDefinition definition;
+		Datum		values[9];
+		bool		nulls[9] = {0};
+
+		BufferPoolReadDefinition(pool, &definition);
+		if (definition.name[0] == '\0')
+			continue;
+		values[0] = CStringGetTextDatum(definition.name);
+		values[1] = CStringGetTextDatum(definition.running[0] != '\0' ?
+										definition.running : definition.algorithm);
+		values[2] = CStringGetTextDatum(definition.parameters);
+		values[3] = Int64GetDatum(BufferPoolSize(pool));
+		values[4] = Int64GetDatum(definition.target);
+		values[5] = BoolGetDatum(definition.remainder);
+		values[6] = CStringGetTextDatum(state_text(pool, &definition));
+		values[7] = Int64GetDatum(BufferPoolSize(pool) *
+								  (int64) BufferPoolFrameBytes());
+		values[8] = CStringGetTextDatum(definition.comment);
+		nulls[8] = definition.comment[0] == '\0';
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+Datum
+pg_stat_get_bufferpool_progress(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	BufferPoolProgress progress;
+	const BufferPool *pool;
+	Datum		values[7];
+	bool		nulls[7] = {0};
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (!BufferPoolReadProgress(&progress))
+		return (Datum) 0;
+	pool = FindBufferPool(progress.pool);
+	values[0] = Int32GetDatum(progress.pid);
+	values[1] = CStringGetTextDatum(progress.pool);
+	values[2] = CStringGetTextDatum(stage_text(progress.stage));
+	values[3] = Int64GetDatum(progress.first);
+	values[4] = Int64GetDatum(progress.target);
+	values[5] = Int64GetDatum(pool != NULL ? BufferPoolSize(pool) : 0);
+	nulls[5] = pool == NULL;
+	values[6] = TimestampTzGetDatum(progress.since);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	return (Datum) 0;
+}
+
+/* Pages of each pool, by what they are. */
+typedef struct PoolPages
+{
+	int64		dirty;
+	int64		pinned;
+	int64		free;
+} PoolPages;
+
+static PoolPages *
+count_pages_of_pools(void)
+{
+	PoolPages  *pages = palloc0_array(PoolPages, BUFFERPOOL_NUMBERS);
+
+	for (int buf_id = 0; buf_id < NBuffers; buf_id++)
+	{
+		uint32		state = pg_atomic_read_u32(&GetBufferDescriptor(buf_id)->state);
+		PoolPages  *mine = &pages[BufferPoolNumber(BufferPoolOf(buf_id))];
+
+		mine->dirty += (state & BM_DIRTY) != 0;
+		mine->pinned += BUF_STATE_GET_REFCOUNT(state) > 0;
+		mine->free += (state & BM_TAG_VALID) == 0;
+	}
+	return pages;
+}
+
+/* Shown in milliseconds, like other times of PostgreSQL. */
+static bool
+is_time(BufferPoolCounter counter)
+{
+	return counter == BUFFERPOOL_READ_TIME || counter == BUFFERPOOL_WRITE_TIME;
 }
 
 Datum
 pg_stat_get_bufferpools(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	BufferPoolCounters sums;
-	TimestampTz stats_reset;
-	Datum		values[BUFFERPOOL_NUM_COUNTERS + 2];
-	bool		nulls[BUFFERPOOL_NUM_COUNTERS + 2] = {0};
+
+	PoolPages  *pages = count_pages_of_pools();
 
 	InitMaterializedSRF(fcinfo, 0);
-	BufferPoolReadCounters(&sums, &stats_reset);
-	values[0] = CStringGetTextDatum(DEFAULT_POOL);
-	for (int i = 0; i < BUFFERPOOL_NUM_COUNTERS; i++)
-		values[i + 1] = Int64GetDatum(sums.count[i]);
-	values[BUFFERPOOL_NUM_COUNTERS + 1] = TimestampTzGetDatum(stats_reset);
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+	{
+		const BufferPool *pool = &BufferPools[i];
+		BufferPoolDefinition definition;
+		BufferPoolCounters sums;
+		TimestampTz stats_reset;
+		int			size = BufferPoolSize(pool);
+		Datum		values[BUFFERPOOL_NUM_COUNTERS + 8];
+		bool		nulls[BUFFERPOOL_NUM_COUNTERS + 8] = {0};
+		int			n = 0;
+
+		BufferPoolReadDefinition(pool, &definition);
+		if (definition.name[0] == '\0')
+			continue;
+		BufferPoolReadCounters(&BufferPools[i], &sums, &stats_reset);
+		values[n++] = CStringGetTextDatum(definition.name);
+		values[n++] = Int64GetDatum(size - pages[i].free);
+		values[n++] = Int64GetDatum(definition.target);
+		values[n++] = Int64GetDatum(Max(size - definition.target, 0));
+		values[n++] = Int64GetDatum(pages[i].dirty);
+		values[n++] = Int64GetDatum(pages[i].pinned);
+		values[n++] = Int64GetDatum(pages[i].free);
+		for (int counter = 0; counter < BUFFERPOOL_NUM_COUNTERS; counter++)
+			values[n++] = is_time(counter) ?
+				Float8GetDatum(sums.count[counter] / 1000.0) :
+				Int64GetDatum(sums.count[counter]);
+		values[n++] = TimestampTzGetDatum(stats_reset);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
 	return (Datum) 0;
 }
 
 Datum
 pg_stat_reset_bufferpools(PG_FUNCTION_ARGS)
 {
-	BufferPoolResetCounters();
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		BufferPoolResetCounters(&BufferPools[i]);
 	PG_RETURN_VOID();
 }
 
@@ -80,10 +209,9 @@ pg_bufferpool_lock_holds(PG_FUNCTION_ARGS)
 {
 #ifdef BUFFERPOOL_TIME_LOCK
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	uint64		holds[BUFFERPOOL_HOLD_BINS];
+	const uint64 *holds = DefaultBufferPool.shared->holds;
 
 	InitMaterializedSRF(fcinfo, 0);
-	BufferPoolReadHolds(holds);
 	for (int bin = 0; bin < BUFFERPOOL_HOLD_BINS; bin++)
 	{
 		Datum		values[3];
@@ -116,20 +244,17 @@ Datum
 pg_bufferpool_algorithms(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	const BufferPoolRoutine *routine;
-	const char *name = BUFFERPOOL_CLOCK;
+	const char *name;
 	int			position = 0;
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	do
+	while ((name = NextBufferPoolPolicy(&position)) != NULL)
 	{
 		Datum		value = CStringGetTextDatum(name);
 		bool		null = false;
 
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &value, &null);
-		routine = NextBufferPoolRoutine(&position);
-		name = routine ? routine->name : NULL;
-	} while (name != NULL);
+	}
 	return (Datum) 0;
 }
 
@@ -167,12 +292,12 @@ copy_entry(void *arg, const BufferPoolListEntry *entry)
 }
 
 static void
-put_entry(ReturnSetInfo *rsinfo, const BufferPoolListEntry *entry,
-		  const BufferTag *tag)
+put_entry(ReturnSetInfo *rsinfo, const char *pool,
+		  const BufferPoolListEntry *entry, const BufferTag *tag)
 {
 	bool		ghost = entry->buf_id < 0;
-	Datum		values[10] = {0};
-	bool		nulls[10] = {0};
+	Datum		values[11] = {0};
+	bool		nulls[11] = {0};
 
 	values[0] = CStringGetTextDatum(entry->list);
 	values[1] = Int32GetDatum(entry->position);
@@ -191,38 +316,51 @@ put_entry(ReturnSetInfo *rsinfo, const BufferPoolListEntry *entry,
 	}
 	for (int column = 2; column < 10; column++)
 		nulls[column] = (column == 9) != ghost;
+	values[10] = CStringGetTextDatum(pool);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+static void
+show_lists(ReturnSetInfo *rsinfo, BufferPool *pool, ListSlice *slice)
+{
+	BufferPoolDefinition definition;
+	BufferPoolListWalk walk = {0};
+	bool		more = true;
+
+	BufferPoolReadDefinition(pool, &definition);
+	walk.shown = palloc_extended(NBuffers * sizeof(bool),
+								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	while (more)
+	{
+		tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!BufferPoolHasAlgorithm(pool))
+			break;				/* it has been changed */
+		slice->n = 0;
+		BufferPoolLock(pool);
+		BufferPoolCommitQueue(pool, &access);
+		more = BufferPoolShowLists(pool, &walk, SLICE, copy_entry, slice);
+		BufferPoolUnlock(pool);
+		for (int i = 0; i < slice->n; i++)
+			put_entry(rsinfo, definition.name, &slice->entries[i],
+					  &slice->tags[i]);
+	}
+	pfree(walk.shown);
 }
 
 Datum
 pg_bufferpool_lists(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	BufferPool *pool = &DefaultBufferPool;
-	BufferPoolListWalk walk = {0};
 	ListSlice  *slice;
-	tp_access	access;
-	bool		more = true;
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (!BufferPoolActive())
-		return (Datum) 0;
 	/* zeroed now, so that no page fault happens under the lock */
 	slice = palloc0_object(ListSlice);
-	walk.shown = palloc_extended(NBuffers * sizeof(bool),
-								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	while (more)
-	{
-		CHECK_FOR_INTERRUPTS();
-		slice->n = 0;
-		access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
-		BufferPoolLock(pool);
-		BufferPoolCommitQueue(pool, &access);
-		more = pool->routine->lists(pool, &walk, SLICE, copy_entry, slice);
-		BufferPoolUnlock(pool);
-		for (int i = 0; i < slice->n; i++)
-			put_entry(rsinfo, &slice->entries[i], &slice->tags[i]);
-	}
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		if (BufferPoolHasAlgorithm(&BufferPools[i]))
+			show_lists(rsinfo, &BufferPools[i], slice);
 	return (Datum) 0;
 }
 
@@ -262,6 +400,19 @@ put_violations(ReturnSetInfo *rsinfo, const Violations *violations)
 	}
 }
 
+static void
+check_pool(BufferPool *pool, bool algorithm_state, Violations *violations)
+{
+	for (int first = 0; first < NBuffers; first += SLICE)
+	{
+		CHECK_FOR_INTERRUPTS();
+		BufferPoolCheckBuffers(pool, first, Min(SLICE, NBuffers - first),
+							   take_violation, violations);
+	}
+	if (algorithm_state)
+		BufferPoolCheckAlgorithm(pool, take_violation, violations);
+}
+
 Datum
 pg_bufferpool_check(PG_FUNCTION_ARGS)
 {
@@ -269,16 +420,10 @@ pg_bufferpool_check(PG_FUNCTION_ARGS)
 	Violations *violations = palloc0_object(Violations);
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (!BufferPoolActive())
-		return (Datum) 0;
-	for (int first = 0; first < NBuffers; first += SLICE)
-	{
-		CHECK_FOR_INTERRUPTS();
-		BufferPoolCheckBuffers(first, Min(SLICE, NBuffers - first),
-							   take_violation, violations);
-	}
-	if (algorithm_state)
-		BufferPoolCheckAlgorithm(take_violation, violations);
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		if (BufferPoolHasAlgorithm(&BufferPools[i]))
+			check_pool(&BufferPools[i], algorithm_state, violations);
+	BufferPoolCheckMembers(take_violation, violations);
 	put_violations((ReturnSetInfo *) fcinfo->resultinfo, violations);
 	return (Datum) 0;
 }

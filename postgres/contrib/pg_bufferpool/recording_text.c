@@ -36,7 +36,7 @@ DescribeServer(StringInfo text, const RecorderRequest *request)
 {
 	appendStringInfoChar(text, '{');
 	append_text(text, "server_version", PG_VERSION);
-	append_text(text, "algorithm", DefaultBufferPool.shared->algorithm);
+	append_text(text, "algorithm", show_bufferpool_algorithm());
 	append_text(text, "parameters", BufferPoolParameters());
 	append_number(text, "seed", BUFFERPOOL_SEED);
 	append_number(text, "buffers", NBuffers);

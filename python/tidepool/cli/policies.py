@@ -44,6 +44,8 @@ def policies_command(name: str | None, output: str) -> None:
 def _describe(policy: Policy) -> None:
     click.echo(f"{_names(policy)}: {policy.title}\n")
     facts = [("source", policy.source), ("cost", _cost(policy)), ("hits", _hits(policy))]
+    if policy.built_in:
+        facts.append(("server", "built in"))
     if policy.library:
         facts.append(("server", f"shared_preload_libraries = '{policy.library}'"))
     if policy.randomized:
@@ -111,6 +113,7 @@ def _record(policy: Policy) -> dict[str, Any]:
         "lock_free_hits": policy.lock_free_hits,
         "randomized": policy.randomized,
         "library": policy.library,
+        "built_in": policy.built_in,
         "offline": policy.handle is None,
     }
 

@@ -99,7 +99,7 @@ def _check_algorithm(instance: Instance) -> None:
         "SELECT setting FROM pg_file_settings WHERE name = 'bufferpool.algorithm'"
         " ORDER BY seqno DESC LIMIT 1"
     )
-    if wanted and instance.query("SELECT algorithm FROM pg_bufferpool") != wanted.lower():
+    if wanted and instance.query("SELECT handler FROM pg_bufferpool") != wanted.lower():
         known = instance.query("SELECT name FROM pg_bufferpool_algorithms() ORDER BY 1").split()
         raise TidepoolError(
             f'the server has no algorithm "{wanted}"', hint=f"it has {', '.join(known)}"

@@ -1,7 +1,7 @@
 -- with the server's default algorithm, the clock
 CREATE EXTENSION pg_bufferpool;
 
-SELECT name, algorithm, buffers = pg_size_bytes(current_setting('shared_buffers')) / current_setting('block_size')::int AS all_buffers
+SELECT name, handler, buffers = pg_size_bytes(current_setting('shared_buffers')) / current_setting('block_size')::int AS all_buffers
 FROM pg_bufferpool;
 SELECT * FROM pg_bufferpool_algorithms();
 

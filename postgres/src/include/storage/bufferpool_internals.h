@@ -14,10 +14,14 @@
 #include "common/hashfn.h"
 #include "datatype/timestamp.h"
 #include "port/pg_bitutils.h"
+#include "portability/instr_time.h"
 #include "storage/buf_internals.h"
 #include "storage/bufferpool.h"
 #include "storage/bufferpool_recorder.h"
 #include "storage/lwlock.h"
+#include "storage/smgr.h"
+#include "storage/spin.h"
+#include "utils/relcache.h"
 
 /* ---- configuration ---- */
 
@@ -25,19 +29,22 @@ extern PGDLLIMPORT char *bufferpool_algorithm;
 extern PGDLLIMPORT char *bufferpool_parameters;
 extern PGDLLIMPORT int bufferpool_batch_size;
 extern PGDLLIMPORT int bufferpool_batch_threshold;
+extern PGDLLIMPORT int bufferpool_max_pools;
+extern PGDLLIMPORT char *bufferpool_default_pool;
+extern PGDLLIMPORT char *bufferpool_definitions;
+extern PGDLLIMPORT int bufferpool_recycle_buffers;
+extern PGDLLIMPORT int bufferpool_trickle_write_batch_size;
+extern PGDLLIMPORT int bufferpool_trickle_flush_after;
 
 #define BUFFERPOOL_CLOCK "clock"	/* the name of stock replacement */
 #define BUFFERPOOL_PARAMETERS_SIZE 256
+#define BUFFERPOOL_COMMENT_SIZE 256
 
 /* The same at each start, so that a simulation makes the same choices. */
 #define BUFFERPOOL_SEED 1
 
 /* ---- statistics ---- */
 
-/*
- * The counters.  Every process has its own, so counting costs no more than an
- * increment.
- */
 typedef enum BufferPoolCounter
 {
 	BUFFERPOOL_HITS,			/* references to resident pages */
@@ -46,11 +53,20 @@ typedef enum BufferPoolCounter
 	BUFFERPOOL_EVICTIONS,		/* pages evicted, by the algorithm's choice */
 	BUFFERPOOL_REUSES,			/* pages evicted, by a ring's choice */
 	BUFFERPOOL_DIRTY_EVICTIONS, /* of both, those written first */
+	BUFFERPOOL_WRITES,			/* pages written, by any process */
+	BUFFERPOOL_READ_TIME,		/* microseconds, if track_io_timing */
+	BUFFERPOOL_WRITE_TIME,
 	BUFFERPOOL_SEARCHES,		/* for a victim, by the algorithm */
 	BUFFERPOOL_LOOKS,			/* buffers that these looked at */
 	BUFFERPOOL_RETRIES,			/* choices given up: pinned or dirtied since */
 	BUFFERPOOL_REJECTS,			/* of them, a ring's: would flush WAL */
-	BUFFERPOOL_FALLBACKS,		/* the algorithm had none: clock's choices */
+	BUFFERPOOL_FALLBACKS,		/* the algorithm had none: DEFAULT's clock's
+								 * choices */
+	BUFFERPOOL_SPILLED,			/* pages that went to DEFAULT because the
+								 * algorithm refused them */
+	BUFFERPOOL_BORROWED,		/* pages that went to DEFAULT because all
+								 * buffers were pinned, or the algorithm was
+								 * being changed */
 	BUFFERPOOL_FORGOTTEN,		/* pages dropped, or replaced unasked */
 	BUFFERPOOL_CORRELATED,		/* hits not reported: repetitions */
 	BUFFERPOOL_VACUUMED,		/* hits not reported: VACUUM's */
@@ -73,28 +89,33 @@ typedef struct BufferPoolCounters
 	uint64		count[BUFFERPOOL_NUM_COUNTERS];
 } BufferPoolCounters;
 
-extern PGDLLIMPORT BufferPoolCounters *MyBufferPoolCounters;
-extern PGDLLIMPORT uint32 *MyBufferPoolPending;
-
-static inline void
-BufferPoolCount(BufferPoolCounter counter)
-{
-	MyBufferPoolCounters->count[counter]++;
-}
-
-extern void BufferPoolReadCounters(BufferPoolCounters *sums,
-								   TimestampTz *stats_reset);
-extern void BufferPoolResetCounters(void);
-extern uint32 BufferPoolPending(void);
-
 #ifdef BUFFERPOOL_TIME_LOCK
 #define BUFFERPOOL_HOLD_BINS 256
-extern void BufferPoolCountHold(uint64 nanoseconds);
-extern uint64 BufferPoolHoldBinStart(int bin);
-extern void BufferPoolReadHolds(uint64 *holds);
 #endif
 
-/* ---- the pool ---- */
+/* ---- pools ---- */
+
+#define BUFFERPOOL_MAX_NAMED 64
+#define BUFFERPOOL_NUMBERS (2 + BUFFERPOOL_MAX_NAMED)	/* DEFAULT, RECYCLE */
+#define BUFFERPOOL_DEFAULT 0	/* number of the pool of all other buffers */
+#define BUFFERPOOL_DEFAULT_NAME "DEFAULT"
+#define BUFFERPOOL_RECYCLE_NAME "RECYCLE"
+
+/* What a pool is.  name is empty: there is no pool of this number. */
+typedef struct BufferPoolDefinition
+{
+	char		name[NAMEDATALEN];
+	char		algorithm[NAMEDATALEN]; /* as defined */
+	char		running[NAMEDATALEN];	/* the one in use; clock if no library
+										 * has the other; empty while it is
+										 * changed */
+	char		parameters[BUFFERPOOL_PARAMETERS_SIZE]; /* as given, or empty */
+	double		params[TP_MAX_PARAMS];	/* values in use, and the defaults */
+	int			target;			/* buffers that the pool should have */
+	bool		remainder;		/* these are what others leave */
+	bool		leaving;		/* it is being dropped */
+	char		comment[BUFFERPOOL_COMMENT_SIZE];
+} BufferPoolDefinition;
 
 /* The shared part of a pool, except for the algorithm's own memory. */
 typedef struct BufferPoolShared
@@ -102,37 +123,152 @@ typedef struct BufferPoolShared
 	LWLock		lock;			/* guards the algorithm's state */
 	pg_atomic_uint32 resets;	/* how often the pool was reset */
 	pg_atomic_uint32 dirty_victims; /* dirty pages evicted; wraps around */
-	char		algorithm[NAMEDATALEN]; /* its name, or clock */
-	char		parameters[BUFFERPOOL_PARAMETERS_SIZE]; /* as configured, or
-														 * empty */
+	pg_atomic_uint32 allocations;	/* of buffers; not of DEFAULT, which has
+									 * StrategyControl's; wraps around */
+	pg_atomic_uint32 buffers;	/* that the pool has */
+	pg_atomic_uint32 writer;	/* process ID of its trickle writer, or 0 */
+
+	slock_t		definition_lock;	/* the two below */
+	uint32		version;		/* changes with the definition */
+	BufferPoolDefinition definition;
+
+	slock_t		free_lock;		/* the one below */
+	int			first_free;		/* of the buffers without a page; not of
+								 * DEFAULT, which has StrategyControl's */
+
+	/* Totals of all processes, and what they were at the last reset. */
+	pg_atomic_uint64 counters[BUFFERPOOL_NUM_COUNTERS];
+	slock_t		stats_lock;		/* the two below */
+	TimestampTz stats_reset;
+	BufferPoolCounters baseline;
+#ifdef BUFFERPOOL_TIME_LOCK
+	uint64		holds[BUFFERPOOL_HOLD_BINS];	/* guarded by lock */
+#endif
 } BufferPoolShared;
 
 /* One process's view of a pool. */
-struct BufferPool
+typedef struct BufferPool
 {
-	const BufferPoolRoutine *routine;	/* NULL: stock replacement */
-	uint32		flags;			/* the routine's, for these parameters */
 	BufferPoolShared *shared;
-	void	   *view;			/* the algorithm's */
-};
+	uint32		version;		/* of the definition that this is of */
+	bool		followed_resets;	/* the chooser has been initialized */
+	uint32		resets;			/* when it was */
+	uint32		flags;			/* of the policy, for these parameters:
+								 * TP_HIT_LOCK_FREE etc.  TP_CHOICE_LOCK_FREE
+								 * only if the pool is shared (tp_share) */
+	bool		fails_when_full;	/* a refused page fails the statement */
+	tp_pool		core;			/* policy is NULL: stock replacement */
+	BufferPoolCounters counted; /* not added to the totals yet */
+} BufferPool;
 
-/* The pool of all buffers. */
-extern PGDLLIMPORT BufferPool DefaultBufferPool;
+extern PGDLLIMPORT BufferPool BufferPools[BUFFERPOOL_NUMBERS];
 
-/* Does an algorithm, rather than the clock, replace pages? */
-static inline bool
-BufferPoolActive(void)
+/* How many there is memory for: DEFAULT, and those that may be created. */
+extern int	BufferPoolsReserved(void);
+
+#define DefaultBufferPool BufferPools[BUFFERPOOL_DEFAULT]
+
+static inline int
+BufferPoolNumber(const BufferPool *pool)
 {
-	return DefaultBufferPool.routine != NULL;
+	return (int) (pool - BufferPools);
 }
 
+/*
+ * [buf_id]: the number of the pool that the buffer belongs to.  NULL if there
+ * is memory for DEFAULT only.  Written by members.c, with the buffer's header
+ * locked.
+ */
+extern PGDLLIMPORT uint8 *BufferPoolNumbers;
+
+/*
+ * The pool that this buffer belongs to.  It stays so while the caller has the
+ * buffer pinned or its header locked.
+ */
+static inline BufferPool *
+BufferPoolOf(int buf_id)
+{
+	return BufferPoolNumbers == NULL ? &DefaultBufferPool :
+		&BufferPools[BufferPoolNumbers[buf_id]];
+}
+
+/* The pool that takes the place of all rings, or NULL. */
+extern PGDLLIMPORT BufferPool *RecycleBufferPool;
+
+/* Buffers that the pool has. */
+static inline int
+BufferPoolSize(const BufferPool *pool)
+{
+	return pg_atomic_read_u32(&pool->shared->buffers);
+}
+
+/* Do scans, bulk writes and VACUUM reuse a ring of the pool's buffers? */
+static inline bool
+BufferPoolUsesRings(const BufferPool *pool)
+{
+	return (pool->flags & TP_TAKES_BULK) == 0;
+}
+
+/* Does an algorithm, rather than the clock, replace the pool's pages? */
+static inline bool
+BufferPoolHasAlgorithm(const BufferPool *pool)
+{
+	return pool->core.policy != NULL;
+}
+
+/* Does an algorithm replace the pages of any pool? */
+extern PGDLLIMPORT bool BufferPoolActive;
+
+/* stats.c */
+extern Size BufferPoolStatsShmemSize(void);
+extern void BufferPoolStatsShmemInit(void);
+extern void BufferPoolStatsInitProcess(void);
+extern void BufferPoolInitCounters(BufferPoolShared *shared);
+extern void BufferPoolAddCounters(BufferPool *pool);
+extern void BufferPoolAddAllCounters(void);
+extern bool BufferPoolHasCounted(void);
+extern void BufferPoolReadCounters(BufferPool *pool, BufferPoolCounters *sums,
+								   TimestampTz *stats_reset);
+extern void BufferPoolResetCounters(BufferPool *pool);
+extern void BufferPoolSetPending(const BufferPool *pool, uint32 pending);
+extern uint32 BufferPoolPending(const BufferPool *pool);
+#ifdef BUFFERPOOL_TIME_LOCK
+extern void BufferPoolCountHold(BufferPool *pool, uint64 nanoseconds);
+extern uint64 BufferPoolHoldBinStart(int bin);
+#endif
+
+/* Events of one kind after which a process adds its counts to the totals. */
+#define BUFFERPOOL_COUNTED_MAX 256
+
+static inline void
+BufferPoolCountMany(BufferPool *pool, BufferPoolCounter counter, uint64 events)
+{
+	pool->counted.count[counter] += events;
+}
+
+static inline void
+BufferPoolCount(BufferPool *pool, BufferPoolCounter counter)
+{
+	pool->counted.count[counter]++;
+}
+
+/* Count what happens at each reference or miss, and add up now and then. */
+static inline void
+BufferPoolCountOften(BufferPool *pool, BufferPoolCounter counter)
+{
+	if (unlikely(++pool->counted.count[counter] >= BUFFERPOOL_COUNTED_MAX))
+		BufferPoolAddCounters(pool);
+}
+
+extern void BufferPoolCountTime(Buffer buffer, BufferPoolCounter counter,
+								instr_time start);
 extern uint64 BufferPoolNow(void);
 
 /* The time of an access, for an algorithm that uses it. */
 static inline uint64
 BufferPoolTime(const BufferPool *pool)
 {
-	return pool->flags & BUFFERPOOL_USES_TIME ? BufferPoolNow() : 0;
+	return pool->flags & TP_USES_TIME ? BufferPoolNow() : 0;
 }
 
 /* An access by this process. */
@@ -182,35 +318,104 @@ BufferHoldsPage(int buf_id, tp_page page)
 		tp_page_equal(BufferTagPage(&buf->tag), page);
 }
 
+/*
+ * The page that the algorithm believes to be in this buffer; returns false if
+ * the buffer is claimed.  Without the pool's lock the answer may be out of
+ * date, or mix the old page and the new one.
+ */
+static inline bool
+BufferPoolKnowsPage(const BufferPool *pool, int buf_id, tp_page *page)
+{
+	if (!tp_is_resident(&pool->core, buf_id))
+		return false;
+	*page = tp_page_of(&pool->core, buf_id);
+	return true;
+}
+
 /* registry.c */
-extern const BufferPoolRoutine *FindBufferPoolRoutine(const char *name);
-extern const BufferPoolRoutine *NextBufferPoolRoutine(int *position);
+extern const tp_policy *FindBufferPoolPolicy(const char *name,
+											 const char **registered);
+extern const char *NextBufferPoolPolicy(int *position);
+extern bool HasLibraryBufferPoolPolicies(void);
 
 /* parameters.c */
 extern bool ParsePolicyParameters(const tp_policy *policy, const char *text,
 								  double *params, char **problem);
 
-/* policy.c */
-extern const BufferPoolRoutine *MakePolicyRoutine(const tp_policy *policy,
-												  const char *name);
-
 /* lists.c */
-extern bool ShowPolicyLists(const tp_pool *pool, BufferPoolListWalk *state,
-							int max, BufferPoolListCallback callback,
-							void *arg);
 
-/* stats.c */
-extern Size BufferPoolStatsShmemSize(void);
-extern void BufferPoolStatsShmemInit(void);
-extern void BufferPoolStatsInitProcess(void);
+/* A row of a pool's lists. */
+typedef struct BufferPoolListEntry
+{
+	const char *list;			/* name of the list */
+	int			position;		/* from the most recent end, 0; -1: unknown */
+	int			buf_id;			/* -1: a ghost */
+	uint64		ghost_key;		/* tp_page_key of the page, if a ghost */
+	int			count;			/* usage count, frequency or mark */
+} BufferPoolListEntry;
+
+typedef void (*BufferPoolListCallback) (void *arg,
+										const BufferPoolListEntry *entry);
+
+typedef enum BufferPoolWalkStage
+{
+	BUFFERPOOL_WALK_LISTS,
+	BUFFERPOOL_WALK_MOVED,		/* pages that moved behind the walk */
+	BUFFERPOOL_WALK_GHOSTS,
+	BUFFERPOOL_WALK_END
+} BufferPoolWalkStage;
+
+#define BUFFERPOOL_WALK_ANCHORS 16
+
+/* A node that a walk has visited, and its predecessor at that time. */
+typedef struct BufferPoolListAnchor
+{
+	uint32		index;
+	uint32		prev;
+	uint64		identity;		/* of the page: generation, or ghost's key */
+} BufferPoolListAnchor;
+
+/*
+ * A walk over the lists of a pool.  The caller provides the array shown, and
+ * zero-initializes it and the rest.  lists.c explains the other fields.
+ */
+typedef struct BufferPoolListWalk
+{
+	bool	   *shown;			/* [buf_id]: has been shown */
+	BufferPoolWalkStage stage;
+	unsigned	list;			/* which list of this stage, from 1 */
+	uint32		visited;		/* nodes of the list, or members of the pool */
+	int			position;		/* of the next entry */
+	BufferPoolListAnchor anchors[BUFFERPOOL_WALK_ANCHORS];
+} BufferPoolListWalk;
+
+extern bool BufferPoolShowLists(const BufferPool *pool,
+								BufferPoolListWalk *state, int max,
+								BufferPoolListCallback callback, void *arg);
 
 /* bufferpool.c */
 extern Size BufferPoolShmemSize(void);
 extern void BufferPoolShmemInit(bool init);
 extern void BufferPoolInitProcess(void);
+extern void BufferPoolBegin(BufferPool *pool);
 extern const char *show_bufferpool_algorithm(void);
 extern const char *show_bufferpool_parameters(void);
 extern const char *show_bufferpool_batch_threshold(void);
+extern void BufferPoolReadDefinition(const BufferPool *pool,
+									 BufferPoolDefinition *definition);
+extern void BufferPoolDefine(BufferPool *pool,
+							 const BufferPoolDefinition *definition);
+extern void BufferPoolDescribe(BufferPool *pool,
+							   const BufferPoolDefinition *definition);
+extern void BufferPoolSetView(BufferPool *pool,
+							  const BufferPoolDefinition *definition);
+extern void BufferPoolFollowDefinition(BufferPool *pool);
+extern void BufferPoolFollowDefinitions(void);
+extern void BufferPoolAwaitFollowers(void);
+extern bool ProcessBarrierBufferPools(void);
+extern int	BufferPoolFrameBytes(void);
+extern bool BufferPoolHasMemoryFor(const tp_policy *policy,
+								   const double *params);
 
 /* lock.c */
 extern bool BufferPoolTryLock(BufferPool *pool);
@@ -218,28 +423,135 @@ extern void BufferPoolLock(BufferPool *pool);
 extern void BufferPoolUnlock(BufferPool *pool);
 
 /* replacement.c */
-extern BufferDesc *BufferPoolGetVictim(const BufferTag *tag,
+extern BufferDesc *BufferPoolGetBuffer(BufferPool *pool, const BufferTag *tag,
 									   IOContext io_context,
-									   uint32 *buf_state);
+									   BufferPoolUse use, uint32 *buf_state);
+extern BufferDesc *BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
+									   IOContext io_context,
+									   BufferPoolUse use, uint32 *buf_state);
+extern void BufferPoolNoBuffer(BufferPool *pool);
+extern void BufferPoolDropChoice(const BufferPool *pool);
 extern void BufferPoolVictimKept(BufferDesc *buf);
 extern void BufferPoolVictimTaken(BufferDesc *buf, uint32 old_state,
 								  bool from_ring);
 extern void BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context,
 								 bool extended);
+extern void BufferPoolPageLeft(BufferDesc *buf);
+extern void BufferPoolPageMoved(BufferDesc *buf);
 extern void BufferPoolAtEOXact(void);
 
 /* check.c */
-extern int	BufferPoolCheckBuffers(int first, int count, tp_report report,
-								   void *arg);
-extern int	BufferPoolCheckAlgorithm(tp_report report, void *arg);
+extern int	BufferPoolCheckBuffers(BufferPool *pool, int first, int count,
+								   tp_report report, void *arg);
+extern int	BufferPoolCheckAlgorithm(BufferPool *pool, tp_report report,
+									 void *arg);
+extern int	BufferPoolCheckMembers(tp_report report, void *arg);
+
+/* members.c */
+extern void BufferPoolPushFree(BufferPool *pool, BufferDesc *buf);
+extern BufferDesc *BufferPoolPopFree(BufferPool *pool, uint32 *buf_state);
+extern void BufferPoolFreeNone(void);
+extern int	BufferPoolMove(BufferPool *from, BufferPool *to, int count);
+extern LWLock *BufferPoolMembersLock(void);
+
+/* definitions.c */
+extern void WriteBufferPoolDefinitions(const BufferPoolDefinition *definitions,
+									   int count);
+extern int	ReadBufferPoolDefinitions(BufferPoolDefinition *definitions,
+									  int max);
+
+/* layout.c */
+
+/* A pool has at least so many buffers. */
+#define BUFFERPOOL_LEAST_BUFFERS 16
+
+typedef enum BufferPoolStage
+{
+	BUFFERPOOL_IDLE,
+	BUFFERPOOL_MOVING,			/* buffers move */
+	BUFFERPOOL_WAITING,			/* all that must move are pinned */
+	BUFFERPOOL_SWITCHING		/* the algorithm is replaced */
+} BufferPoolStage;
+
+/* What the statement that changes pools now is doing. */
+typedef struct BufferPoolProgress
+{
+	int			pid;
+	BufferPoolStage stage;
+	char		pool[NAMEDATALEN];
+	int			first;			/* buffers that it had */
+	int			target;			/* that it shall have */
+	TimestampTz since;
+} BufferPoolProgress;
+
+extern Size BufferPoolLayoutShmemSize(void);
+extern void BufferPoolLayoutShmemInit(void);
+extern bool BufferPoolReadProgress(BufferPoolProgress *progress);
+extern void BufferPoolBeginProgress(const BufferPool *pool,
+									BufferPoolStage stage);
+extern void BufferPoolEndProgress(void);
+extern int	BufferPoolFloorOfDefault(void);
+extern void BufferPoolCheckSize(const BufferPool *pool, const char *name,
+								int buffers);
+extern BufferPool *BufferPoolRemainder(void);
+extern void BufferPoolReachTargets(void);
+extern void BufferPoolWriteDefinitions(const BufferPool *changed,
+									   const BufferPoolDefinition *definition);
+
+/* switch.c */
+extern void BufferPoolSwitch(BufferPool *pool,
+							 const BufferPoolDefinition *definition);
+
+/* commands.c */
+struct BufferPoolStmt;
+extern void ExecBufferPoolStmt(const struct BufferPoolStmt *stmt);
+extern const char *show_bufferpool_definitions(void);
+
+/* dependents.c */
+extern char *BufferPoolDependents(const char *name);
+
+/* writer.c */
+extern bool BufferPoolCleanNamed(WritebackContext *wb_context);
+extern int	BufferPoolBgWriterDelay(void);
+extern void BufferPoolEndWriter(BufferPool *pool);
+extern void BufferPoolWriterMain(Datum main_arg);
+
+/* options.c */
+extern bool IsBufferPoolOption(const char *text, size_t length);
+extern bool IsBufferPoolOptionName(const char *name);
+extern bool OptionsNameBufferPool(Datum reloptions, const char *pool);
+extern char *GetBufferPoolOption(Datum reloptions);
+extern void CheckBufferPoolOptions(Datum reloptions, bool overflow);
+extern void WarnOfMissingBufferPools(struct List *options);
+extern void RejectBufferPoolOptions(Datum reloptions);
+extern bool HasBufferPoolOptions(Datum reloptions);
+extern bool HasOtherOptions(Datum reloptions);
+extern Datum WithoutBufferPoolOptions(Datum reloptions);
+extern Datum ToastOptionsWithPool(Datum toast_options, Datum relation_options);
+extern Datum ToastOptionsAfterAlter(Datum toast_options,
+									struct List *changes, bool reset);
+extern Datum PartitionOptionsWithPool(Datum reloptions, Oid parent);
+
+/* relation.c */
+extern Size BufferPoolRelationShmemSize(void);
+extern void BufferPoolRelationShmemInit(void);
+extern void assign_bufferpool_default_pool(const char *newval, void *extra);
+extern BufferPool *FindBufferPool(const char *name);
+extern void BufferPoolNamesChanged(void);
+extern BufferPool *BufferPoolForRelation(Relation rel, SMgrRelation smgr);
+extern BufferPool *BufferPoolForPage(Relation rel, SMgrRelation smgr,
+									 BufferAccessStrategy strategy);
+extern int	BufferPoolBuffersFor(Relation rel);
+extern uint32 BufferPoolPinLimit(const BufferPool *pool);
 
 /* reset.c */
 extern void BufferPoolReset(void);
 extern void BufferPoolFollowReset(BufferPool *pool);
 
 /* cleaner.c */
-extern bool BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context);
-extern int	BufferPoolCleanDelay(void);
+extern int	BufferPoolClean(BufferPool *pool, uint32 recent_alloc,
+							int maxpages, WritebackContext *wb_context);
+extern int	BufferPoolCleanDelay(const BufferPool *pool);
 
 /*
  * Call when a page was found in this buffer, before the buffer is pinned and
@@ -248,10 +560,10 @@ extern int	BufferPoolCleanDelay(void);
 static inline void
 BufferPoolExpectHit(int buf_id)
 {
-	BufferPool *pool = &DefaultBufferPool;
+	const BufferPool *pool = BufferPoolOf(buf_id);
 
-	if (BufferPoolActive() && pool->routine->expect_hit != NULL)
-		pool->routine->expect_hit(pool, buf_id);
+	if (pool->flags & TP_HIT_LOCK_FREE)
+		tp_prefetch(&pool->core, buf_id);
 }
 
 /* hits.c */
@@ -267,7 +579,7 @@ BufferPoolNoteDirtied(BufferDesc *buf)
 {
 	if (BufferPoolRecording())
 		BufferPoolRecordDirtied(&buf->tag);
-	if (DefaultBufferPool.flags & BUFFERPOOL_WANTS_WRITES)
+	if (BufferPoolOf(buf->buf_id)->flags & TP_WANTS_WRITES)
 		BufferPoolDirtied(buf);
 }
 
@@ -276,14 +588,14 @@ extern void BufferPoolReferenced(tp_page page);
 /* queue.c */
 extern void BufferPoolQueueHit(BufferPool *pool, int buf_id, tp_page page,
 							   uint32 flags);
-extern void BufferPoolQueueWrite(int buf_id, tp_page page);
+extern void BufferPoolQueueWrite(BufferPool *pool, int buf_id, tp_page page);
 extern void BufferPoolQueueAdmission(BufferPool *pool, int buf_id,
 									 tp_page page, uint32 flags);
 extern void BufferPoolQueueRestoration(BufferPool *pool, int buf_id,
 									   tp_page page);
 extern void BufferPoolPrefetchQueue(BufferPool *pool);
 extern void BufferPoolCommitQueue(BufferPool *pool, const tp_access *access);
-extern void BufferPoolDropQueue(void);
+extern void BufferPoolDropQueue(const BufferPool *pool);
 extern void BufferPoolBeforeIdle(void);
 extern void BufferPoolAtProcExit(void);
 

@@ -28,20 +28,21 @@ check_buffer(BufferPool *pool, int buf_id, uint32 *unreported,
 	uint32		buf_state = LockBufHdr(buf);
 	tp_page		page = BufferTagPage(&buf->tag);
 	tp_page		known;
-	bool		has_page = pool->routine->page_of(pool, buf_id, &known);
+	bool		has_page = BufferPoolKnowsPage(pool, buf_id, &known);
 
 	UnlockBufHdr(buf, buf_state);
 	if (BUF_STATE_GET_REFCOUNT(buf_state) != 0 || !(buf_state & BM_TAG_VALID) ||
 		(has_page && tp_page_equal(page, known)))
 		return 0;
-	if (++*unreported <= BufferPoolPending())
+	if (++*unreported <= BufferPoolPending(pool))
 		return 0;
 	return tp_expect(false, "algorithm does not know the page in the buffer",
 					 buf_id, report, arg);
 }
 
 /*
- * Verify the algorithm's record of these buffers.  Returns the number of
+ * Verify the algorithm's record of those of these buffers that are in the pool.
+ * Returns the number of
  * violations, and calls report for each.  The pool's lock is held throughout,
  * also while report runs.
  *
@@ -49,9 +50,9 @@ check_buffer(BufferPool *pool, int buf_id, uint32 *unreported,
  * such pages is known, but not which they are.
  */
 int
-BufferPoolCheckBuffers(int first, int count, tp_report report, void *arg)
+BufferPoolCheckBuffers(BufferPool *pool, int first, int count,
+					   tp_report report, void *arg)
 {
-	BufferPool *pool = &DefaultBufferPool;
 	tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
 	uint32		unreported = 0;
 	int			bad = 0;
@@ -59,9 +60,22 @@ BufferPoolCheckBuffers(int first, int count, tp_report report, void *arg)
 	BufferPoolLock(pool);
 	BufferPoolCommitQueue(pool, &access);
 	for (int buf_id = first; buf_id < first + count; buf_id++)
-		bad += check_buffer(pool, buf_id, &unreported, report, arg);
+		if (BufferPoolOf(buf_id) == pool)
+			bad += check_buffer(pool, buf_id, &unreported, report, arg);
 	BufferPoolUnlock(pool);
 	return bad;
+}
+
+/*
+ * A page that ceased to exist, and was read into another buffer since, may have
+ * a ghost from there while its old buffer still counts as resident.  So may a
+ * page that has come back and is not reported yet.  *all_reported: there is no
+ * such page.
+ */
+static bool
+holds_page(void *all_reported, uint32 buf_id, tp_page page)
+{
+	return *(bool *) all_reported && BufferHoldsPage(buf_id, page);
 }
 
 /*
@@ -69,13 +83,43 @@ BufferPoolCheckBuffers(int first, int count, tp_report report, void *arg)
  * the lock is held until all of it has been checked.
  */
 int
-BufferPoolCheckAlgorithm(tp_report report, void *arg)
+BufferPoolCheckAlgorithm(BufferPool *pool, tp_report report, void *arg)
 {
-	BufferPool *pool = &DefaultBufferPool;
+	bool		all_reported;
 	int			bad;
 
 	BufferPoolLock(pool);
-	bad = pool->routine->check(pool, report, arg);
+	all_reported = BufferPoolPending(pool) == 0;
+	bad = tp_check(&pool->core, holds_page, &all_reported, report, arg);
 	BufferPoolUnlock(pool);
+	return bad;
+}
+
+/*
+ * Verify that each pool has as many buffers as it counts.  Buffers that move
+ * meanwhile wait.
+ */
+int
+BufferPoolCheckMembers(tp_report report, void *arg)
+{
+	int			counts[BUFFERPOOL_NUMBERS] = {0};
+	int			bad = 0;
+
+	LWLockAcquire(BufferPoolMembersLock(), LW_SHARED);
+	for (int buf_id = 0; buf_id < NBuffers; buf_id++)
+		counts[BufferPoolNumber(BufferPoolOf(buf_id))]++;
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+	{
+		const BufferPool *pool = &BufferPools[i];
+
+		bad += tp_expect(counts[i] == BufferPoolSize(pool),
+						 "pool counts another number of buffers", i, report,
+						 arg);
+		if (BufferPoolHasAlgorithm(pool))
+			bad += tp_expect(counts[i] == pool->core.header->frames,
+							 "algorithm has another number of buffers", i,
+							 report, arg);
+	}
+	LWLockRelease(BufferPoolMembersLock());
 	return bad;
 }

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * cleaner.c
- *	  The background writer's rounds where an algorithm chooses the victims.
+ *	  The rounds of the background writer, and of trickle writers, where an
+ *	  algorithm chooses the victims.
  *
  * Stock BgBufferSync runs ahead of the clock's hand.  Here the algorithm names
  * the buffers that it is likely to evict soon, as many as will probably be
@@ -19,6 +20,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgwriter.h"
 #include "storage/bufferpool_internals.h"
@@ -79,57 +81,70 @@ typedef struct CleanerState
 	int			delay;			/* milliseconds until the next round */
 } CleanerState;
 
-static CleanerState state = {.effort = 1};
+/* Of each pool that this process cleans. */
+static CleanerState states[BUFFERPOOL_NUMBERS];
+
+static CleanerState *
+state_of(const BufferPool *pool)
+{
+	CleanerState *state = &states[BufferPoolNumber(pool)];
+
+	if (state->effort == 0)
+		state->effort = 1;		/* the first round */
+	return state;
+}
 
 /*
  * Begin a round; recent_alloc buffers were allocated since the last one.
  * Returns the number of victims expected before the next round.
  */
 static int
-begin_round(uint32 recent_alloc)
+begin_round(BufferPool *pool, uint32 recent_alloc, int maxpages)
 {
+	CleanerState *state = state_of(pool);
+	int			buffers = pg_atomic_read_u32(&pool->shared->buffers);
 	uint64		now = BufferPoolNow();
-	double		elapsed = Max((now - state.last_round) / 1000.0, 1);
+	double		elapsed = Max((now - state->last_round) / 1000.0, 1);
 	double		rate = recent_alloc / elapsed;
-	double		most_replaced = Max(NBuffers / REPLACED_SHARE, 1);
+	double		most_replaced = Max(buffers / REPLACED_SHARE, 1);
 	uint32		dirty_victims =
-		pg_atomic_read_u32(&DefaultBufferPool.shared->dirty_victims);
+		pg_atomic_read_u32(&pool->shared->dirty_victims);
 	double		victims;
 
-	state.last_round = now;
-	if (state.rate <= rate)
-		state.rate += (rate - state.rate) * Min(elapsed / RISE_MILLISECONDS, 1);
+	state->last_round = now;
+	if (state->rate <= rate)
+		state->rate += (rate - state->rate) * Min(elapsed / RISE_MILLISECONDS, 1);
 	else
-		state.rate += (rate - state.rate) *
+		state->rate += (rate - state->rate) *
 			Min(elapsed / BgWriterDelay, 1) / SMOOTHING_SAMPLES;
-	if (dirty_victims != state.dirty_victims)
-		state.effort = 1;
-	state.dirty_victims = dirty_victims;
-	state.delay = BgWriterDelay;
-	if (state.rate * state.effort * state.delay > most_replaced)
-		state.delay = Max(most_replaced / (state.rate * state.effort),
-						  LEAST_DELAY);
-	state.allowance = Min(state.allowance +
-						  bgwriter_lru_maxpages * elapsed / BgWriterDelay,
-						  bgwriter_lru_maxpages);
+	if (dirty_victims != state->dirty_victims)
+		state->effort = 1;
+	state->dirty_victims = dirty_victims;
+	state->delay = BgWriterDelay;
+	if (state->rate * state->effort * state->delay > most_replaced)
+		state->delay = Max(most_replaced / (state->rate * state->effort),
+						   LEAST_DELAY);
+	state->allowance = Min(state->allowance +
+						   maxpages * elapsed / BgWriterDelay, maxpages);
 
 	/* if processes wait for a CPU, the next round will be as late as this */
-	victims = state.rate *
-		Max(state.delay, Min(elapsed, 10.0 * BgWriterDelay)) *
+	victims = state->rate *
+		Max(state->delay, Min(elapsed, 10.0 * BgWriterDelay)) *
 		bgwriter_lru_multiplier;
 	if (victims < 1)
-		state.rate = 0;			/* or it would underflow eventually */
-	victims *= state.effort;
-	victims = Max(victims, Min(LEAST_VICTIMS, NBuffers / LEAST_SHARE));
-	return (int) Min(victims, NBuffers);
+		state->rate = 0;		/* or it would underflow eventually */
+	victims *= state->effort;
+	victims = Max(victims, Min(LEAST_VICTIMS, buffers / LEAST_SHARE));
+	return (int) Min(victims, buffers);
 }
 
-/* Milliseconds for the background writer to sleep after a round. */
+/* Milliseconds to sleep after a round for this pool. */
 int
-BufferPoolCleanDelay(void)
+BufferPoolCleanDelay(const BufferPool *pool)
 {
-	return bgwriter_lru_maxpages > 0 && state.delay > 0 ? state.delay :
-		BgWriterDelay;
+	int			delay = state_of(pool)->delay;
+
+	return delay > 0 ? delay : BgWriterDelay;
 }
 
 /* ---- a round ---- */
@@ -175,16 +190,16 @@ clean(Round *round, int buf_id)
 static int
 look_ahead(BufferPool *pool, tp_lookahead *ahead, int *buf_ids)
 {
-	bool		locked = !(pool->routine->flags & BUFFERPOOL_UPCOMING_LOCK_FREE);
+	bool		locked = !(pool->flags & TP_UPCOMING_LOCK_FREE);
 	uint64		before = ahead->cursor.looks;
-	uint64	   *longest = &MyBufferPoolCounters->count[BUFFERPOOL_CLEANER_LONGEST_HOLD];
+	uint64	   *longest = &pool->counted.count[BUFFERPOOL_CLEANER_LONGEST_HOLD];
 	int			n = 0;
-	int			buf_id;
+	uint32		buf_id;
 
 	ahead->cursor.pause = before + LOOKS_PER_HOLD;
 	if (locked)
 		BufferPoolLock(pool);
-	while ((buf_id = pool->routine->upcoming(pool, ahead)) >= 0)
+	while ((buf_id = tp_upcoming(&pool->core, ahead)) != TP_NONE)
 		buf_ids[n++] = buf_id;
 	if (locked)
 	{
@@ -234,33 +249,40 @@ clean_ahead_of_clock(int victims, Round *round)
 }
 
 /*
- * Run a round.  recent_alloc: buffers allocated since the last one.  Called by
- * the background writer only, with bgwriter_lru_maxpages above 0.  Returns
- * whether the background writer may hibernate.
+ * Run a round for a pool with an algorithm.  recent_alloc: buffers of the pool
+ * allocated since the last one.  maxpages: that may be written in each
+ * bgwriter_delay, above 0.  Returns the number of pages written.
  */
-bool
-BufferPoolClean(uint32 recent_alloc, WritebackContext *wb_context)
+int
+BufferPoolClean(BufferPool *pool, uint32 recent_alloc, int maxpages,
+				WritebackContext *wb_context)
 {
-	static tp_lookahead ahead;
-	int			victims = begin_round(recent_alloc);
+	static tp_lookahead lookaheads[BUFFERPOOL_NUMBERS];
+	tp_lookahead *ahead = &lookaheads[BufferPoolNumber(pool)];
+	CleanerState *state = state_of(pool);
+	int			victims = begin_round(pool, recent_alloc, maxpages);
 	Round		round = {0};
 
 	round.wb_context = wb_context;
 	round.most_looks = (uint64) victims * LOOKS_PER_VICTIM;
-	round.most_written = (int) state.allowance;
-	tp_upcoming_begin(&ahead, victims, is_worth_writing, NULL);
-	clean_upcoming(&DefaultBufferPool, &ahead, &round);
-	if (round.looks == 0)
+	round.most_written = (int) state->allowance;
+	tp_upcoming_begin(ahead, victims, is_worth_writing, NULL);
+	clean_upcoming(pool, ahead, &round);
+	if (round.looks == 0 && pool == &DefaultBufferPool)
 		clean_ahead_of_clock(victims, &round);
 
-	state.allowance -= round.written;
-	state.effort = round.written > 0 || round.most_written == 0 ? 1 :
-		Max(state.effort / 2, LEAST_EFFORT);
-	if (round.written > 0 && round.written >= round.most_written)
-		PendingBgWriterStats.maxwritten_clean++;
-	PendingBgWriterStats.buf_written_clean += round.written;
-	BufferPoolCount(BUFFERPOOL_CLEANER_ROUNDS);
-	MyBufferPoolCounters->count[BUFFERPOOL_CLEANER_LOOKS] += round.looks;
-	MyBufferPoolCounters->count[BUFFERPOOL_CLEANED] += round.written;
-	return round.written == 0 && recent_alloc == 0;
+	state->allowance -= round.written;
+	state->effort = round.written > 0 || round.most_written == 0 ? 1 :
+		Max(state->effort / 2, LEAST_EFFORT);
+	if (AmBackgroundWriterProcess())
+	{
+		if (round.written > 0 && round.written >= round.most_written)
+			PendingBgWriterStats.maxwritten_clean++;
+		PendingBgWriterStats.buf_written_clean += round.written;
+	}
+	BufferPoolCount(pool, BUFFERPOOL_CLEANER_ROUNDS);
+	BufferPoolCountMany(pool, BUFFERPOOL_CLEANER_LOOKS, round.looks);
+	BufferPoolCountMany(pool, BUFFERPOOL_CLEANED, round.written);
+	BufferPoolAddCounters(pool);
+	return round.written;
 }

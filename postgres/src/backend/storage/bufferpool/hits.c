@@ -69,15 +69,14 @@ coarse_now(void)
 void
 BufferPoolHit(BufferDesc *buf, IOContext io_context)
 {
-	BufferPool *pool = &DefaultBufferPool;
-	uint32		wants = BufferPoolActive() ? pool->flags :
-		BUFFERPOOL_HIT_NOTHING;
+	BufferPool *pool = BufferPoolOf(buf->buf_id);
+	uint32		wants = pool->flags;
 	uint32		flags = BufferPoolAccessFlags(io_context);
 	uint64		time = 0;		/* as recorded, or 0 */
 	tp_page		page;
 	tp_page		known;
 
-	if ((wants & BUFFERPOOL_HIT_NOTHING) && !BufferPoolRecording())
+	if ((wants & TP_HIT_NOTHING) && !BufferPoolRecording())
 		return;
 	page = BufferTagPage(&buf->tag);
 	if (note_reference(page))
@@ -85,25 +84,25 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 	if (BufferPoolRecording())
 		time = BufferPoolRecordReference(&buf->tag, RECORD_READ,
 										 flags | RECORD_HIT);
-	if (wants & BUFFERPOOL_HIT_NOTHING)
+	if (wants & TP_HIT_NOTHING)
 		return;
-	if ((flags & (TP_CORRELATED | TP_VACUUM)) && !(wants & BUFFERPOOL_COUNTS_ALL))
+	if ((flags & (TP_CORRELATED | TP_VACUUM)) && !(wants & TP_COUNTS_ALL))
 	{
-		BufferPoolCount(flags & TP_VACUUM ? BUFFERPOOL_VACUUMED :
+		BufferPoolCount(pool, flags & TP_VACUUM ? BUFFERPOOL_VACUUMED :
 						BUFFERPOOL_CORRELATED);
 		return;
 	}
-	if (!(wants & BUFFERPOOL_HIT_LOCK_FREE))
+	if (!(wants & TP_HIT_LOCK_FREE))
 		BufferPoolQueueHit(pool, buf->buf_id, page, flags);
-	else if (pool->routine->page_of(pool, buf->buf_id, &known))
+	else if (BufferPoolKnowsPage(pool, buf->buf_id, &known))
 	{
 		tp_access	access = BufferPoolAccessAt(0, flags);
 
-		if (wants & BUFFERPOOL_USES_TIME)
+		if (wants & TP_USES_TIME)
 			access.now = time != 0 ? time : coarse_now();
-		pool->routine->hit(pool, buf->buf_id, &access);
+		tp_hit(&pool->core, buf->buf_id, &access);
 	}
-	else if (!(wants & BUFFERPOOL_CHOICE_LOCK_FREE))
+	else if (!(wants & TP_CHOICE_LOCK_FREE))
 		BufferPoolQueueHit(pool, buf->buf_id, page, flags);
 }
 
@@ -114,16 +113,16 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 void
 BufferPoolDirtied(BufferDesc *buf)
 {
-	BufferPool *pool = &DefaultBufferPool;
+	BufferPool *pool = BufferPoolOf(buf->buf_id);
 	tp_page		known;
 
-	if ((pool->flags & BUFFERPOOL_HIT_LOCK_FREE) &&
-		pool->routine->page_of(pool, buf->buf_id, &known))
+	if ((pool->flags & TP_HIT_LOCK_FREE) &&
+		BufferPoolKnowsPage(pool, buf->buf_id, &known))
 	{
 		tp_access	access = BufferPoolAccessAt(0, TP_WRITE | TP_DIRTIED);
 
-		pool->routine->hit(pool, buf->buf_id, &access);
+		tp_hit(&pool->core, buf->buf_id, &access);
 	}
-	else if (!(pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE))
-		BufferPoolQueueWrite(buf->buf_id, BufferTagPage(&buf->tag));
+	else if (!(pool->flags & TP_CHOICE_LOCK_FREE))
+		BufferPoolQueueWrite(pool, buf->buf_id, BufferTagPage(&buf->tag));
 }

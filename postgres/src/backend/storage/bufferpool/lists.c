@@ -198,7 +198,7 @@ walk_members(Walk *walk, unsigned ring)
 	for (; state->visited < pool->header->frames && walk->steps > 0;
 		 state->visited++, walk->steps--)
 	{
-		uint32		frame = pool->members[state->visited];
+		uint32		frame = tp_member(pool, state->visited);
 
 		if (state->shown[frame] || !tp_is_resident(pool, frame))
 			continue;
@@ -258,19 +258,21 @@ has_list(const tp_policy *policy, BufferPoolWalkStage stage, unsigned list)
 }
 
 /*
- * Show the next slice of a pool's lists; see BufferPoolRoutine.lists.
+ * Show a slice of the lists and the ghost lists, each from its most recent end,
+ * in at most max steps.  Returns false after the last slice.  The caller holds
+ * the pool's lock, and releases it between two slices.
  */
 bool
-ShowPolicyLists(const tp_pool *pool, BufferPoolListWalk *state, int max,
-				BufferPoolListCallback callback, void *arg)
+BufferPoolShowLists(const BufferPool *pool, BufferPoolListWalk *state, int max,
+					BufferPoolListCallback callback, void *arg)
 {
-	Walk		walk = {pool, state, max, callback, arg};
+	Walk		walk = {&pool->core, state, max, callback, arg};
 
 	while (state->stage != BUFFERPOOL_WALK_END && walk.steps > 0)
 	{
 		if (state->list == 0)
 			state->list = 1;
-		if (!has_list(pool->policy, state->stage, state->list))
+		if (!has_list(pool->core.policy, state->stage, state->list))
 		{
 			state->stage++;
 			state->list = 0;

@@ -45,7 +45,7 @@ BufferPoolTryLock(BufferPool *pool)
 {
 	if (!LWLockConditionalAcquire(&pool->shared->lock, LW_EXCLUSIVE))
 		return false;
-	BufferPoolCount(BUFFERPOOL_LOCKS);
+	BufferPoolCount(pool, BUFFERPOOL_LOCKS);
 	begin_hold();
 	return true;
 }
@@ -63,8 +63,8 @@ BufferPoolLock(BufferPool *pool)
 			return;
 		pg_spin_delay();
 	}
-	BufferPoolCount(BUFFERPOOL_LOCKS);
-	BufferPoolCount(BUFFERPOOL_LOCK_WAITS);
+	BufferPoolCount(pool, BUFFERPOOL_LOCKS);
+	BufferPoolCount(pool, BUFFERPOOL_LOCK_WAITS);
 	LWLockAcquire(lock, LW_EXCLUSIVE);
 	begin_hold();
 }
@@ -77,7 +77,7 @@ BufferPoolUnlock(BufferPool *pool)
 
 	INSTR_TIME_SET_CURRENT(held);
 	INSTR_TIME_SUBTRACT(held, held_since);
-	BufferPoolCountHold(INSTR_TIME_GET_NANOSEC(held));
+	BufferPoolCountHold(pool, INSTR_TIME_GET_NANOSEC(held));
 #endif
 	LWLockRelease(&pool->shared->lock);
 }

@@ -4,7 +4,8 @@
  *	  This process's reports to the algorithm, queued and committed together.
  *
  * BP-Wrapper (tidepool/batch.h): hits, pages that came in, evictions that were
- * not carried out.  The queue is committed in order under the pool's lock
+ * not carried out.  Each pool has a queue of its own.  It is committed in order
+ * under the pool's lock
  *
  *	  - when this process takes the lock anyway, to choose a victim;
  *	  - when it has bufferpool.batch_threshold entries and the lock is free;
@@ -30,9 +31,16 @@
 
 volatile	sig_atomic_t BufferPoolCommitPending = false;
 
-static tp_batch queue;
+/* Of each pool.  Memory that is never used costs nothing. */
+static tp_batch queues[BUFFERPOOL_NUMBERS];
 
 /* ---- committing ---- */
+
+static inline tp_batch *
+queue_of(const BufferPool *pool)
+{
+	return &queues[BufferPoolNumber(pool)];
+}
 
 static bool
 is_in_buffer(void *arg, uint32 buf_id, tp_page page)
@@ -44,8 +52,26 @@ is_in_buffer(void *arg, uint32 buf_id, tp_page page)
 void
 BufferPoolPrefetchQueue(BufferPool *pool)
 {
-	if (queue.count > 0 && pool->routine->prefetch != NULL)
-		pool->routine->prefetch(pool, &queue);
+	const tp_batch *queue = queue_of(pool);
+
+	if (queue->count > 0)
+		tp_batch_prefetch(&pool->core, queue);
+}
+
+/*
+ * Drop the entries of buffers that have moved to another pool.  The caller
+ * holds the pool's lock, so none moves now.
+ */
+static void
+drop_moved(BufferPool *pool, tp_batch *queue)
+{
+	uint32		kept = 0;
+
+	for (uint32 i = 0; i < queue->count; i++)
+		if (BufferPoolOf(queue->entries[i].frame) == pool)
+			queue->entries[kept++] = queue->entries[i];
+	BufferPoolCountMany(pool, BUFFERPOOL_STALE_HITS, queue->count - kept);
+	queue->count = kept;
 }
 
 /*
@@ -55,26 +81,30 @@ BufferPoolPrefetchQueue(BufferPool *pool)
 void
 BufferPoolCommitQueue(BufferPool *pool, const tp_access *access)
 {
-	uint32		forgotten = queue.forgotten;
+	tp_batch   *queue = queue_of(pool);
+	uint32		forgotten = queue->forgotten;
 
-	if (queue.count == 0)
+	if (BufferPoolNumbers != NULL)
+		drop_moved(pool, queue);
+	if (queue->count == 0)
 		return;
-	BufferPoolCount(BUFFERPOOL_BATCHES);
-	MyBufferPoolCounters->count[BUFFERPOOL_BATCHED_HITS] += queue.count;
-	MyBufferPoolCounters->count[BUFFERPOOL_STALE_HITS] +=
-		pool->routine->commit(pool, &queue, access, is_in_buffer, NULL);
-	MyBufferPoolCounters->count[BUFFERPOOL_FORGOTTEN] +=
-		queue.forgotten - forgotten;
-	*MyBufferPoolPending = 0;
+	BufferPoolCount(pool, BUFFERPOOL_BATCHES);
+	BufferPoolCountMany(pool, BUFFERPOOL_BATCHED_HITS, queue->count);
+	BufferPoolCountMany(pool, BUFFERPOOL_STALE_HITS,
+						tp_batch_commit(&pool->core, queue, access,
+										is_in_buffer, NULL));
+	BufferPoolCountMany(pool, BUFFERPOOL_FORGOTTEN,
+						queue->forgotten - forgotten);
+	BufferPoolSetPending(pool, 0);
 }
 
 /* Discard the queue, because the pool was reset. */
 void
-BufferPoolDropQueue(void)
+BufferPoolDropQueue(const BufferPool *pool)
 {
-	queue.count = 0;
-	queue.frames = 0;
-	*MyBufferPoolPending = 0;
+	queue_of(pool)->count = 0;
+	queue_of(pool)->frames = 0;
+	BufferPoolSetPending(pool, 0);
 }
 
 static void
@@ -97,7 +127,7 @@ commit_now(BufferPool *pool)
 static void
 commit_if_due(BufferPool *pool, tp_batch_due due)
 {
-	*MyBufferPoolPending = queue.frames;
+	BufferPoolSetPending(pool, queue_of(pool)->frames);
 	switch (due)
 	{
 		case TP_BATCH_QUEUED:
@@ -106,7 +136,7 @@ commit_if_due(BufferPool *pool, tp_batch_due due)
 			BufferPoolPrefetchQueue(pool);
 			if (!BufferPoolTryLock(pool))
 			{
-				BufferPoolCount(BUFFERPOOL_TRY_FAILURES);
+				BufferPoolCount(pool, BUFFERPOOL_TRY_FAILURES);
 				return;
 			}
 			commit_under_lock(pool);
@@ -115,6 +145,21 @@ commit_if_due(BufferPool *pool, tp_batch_due due)
 			commit_now(pool);
 			return;
 	}
+}
+
+/*
+ * Until it is committed, nobody can evict a page that came in.  So that a small
+ * pool does not consist of such pages, a process queues no more of them than
+ * 1/SHARE of the pool before it commits.
+ */
+#define SHARE 16
+
+/* What to do after queueing a page; due: by the length of the queue. */
+static tp_batch_due
+due_for_page(const BufferPool *pool, tp_batch_due due)
+{
+	return queue_of(pool)->frames * SHARE > BufferPoolSize(pool) ?
+		TP_BATCH_FULL : due;
 }
 
 /* ---- queueing ---- */
@@ -127,7 +172,7 @@ commit_if_due(BufferPool *pool, tp_batch_due due)
 void
 BufferPoolQueueHit(BufferPool *pool, int buf_id, tp_page page, uint32 flags)
 {
-	tp_batch_due due = tp_batch_add(&queue, buf_id, page, flags,
+	tp_batch_due due = tp_batch_add(queue_of(pool), buf_id, page, flags,
 									bufferpool_batch_threshold,
 									bufferpool_batch_size);
 
@@ -140,10 +185,12 @@ BufferPoolQueueHit(BufferPool *pool, int buf_id, tp_page page, uint32 flags)
  * or be in a critical section.  Never waits: a full queue drops the entry.
  */
 void
-BufferPoolQueueWrite(int buf_id, tp_page page)
+BufferPoolQueueWrite(BufferPool *pool, int buf_id, tp_page page)
 {
-	if (queue.count < TP_BATCH_MAX - 1)
-		(void) tp_batch_add(&queue, buf_id, page, TP_WRITE | TP_DIRTIED,
+	tp_batch   *queue = queue_of(pool);
+
+	if (queue->count < TP_BATCH_MAX - 1)
+		(void) tp_batch_add(queue, buf_id, page, TP_WRITE | TP_DIRTIED,
 							TP_BATCH_MAX, TP_BATCH_MAX);
 }
 
@@ -151,17 +198,21 @@ void
 BufferPoolQueueAdmission(BufferPool *pool, int buf_id, tp_page page,
 						 uint32 flags)
 {
-	commit_if_due(pool, tp_batch_admit(&queue, buf_id, page, flags,
-									   bufferpool_batch_threshold,
-									   bufferpool_batch_size));
+	tp_batch_due due = tp_batch_admit(queue_of(pool), buf_id, page, flags,
+									  bufferpool_batch_threshold,
+									  bufferpool_batch_size);
+
+	commit_if_due(pool, due_for_page(pool, due));
 }
 
 void
 BufferPoolQueueRestoration(BufferPool *pool, int buf_id, tp_page page)
 {
-	commit_if_due(pool, tp_batch_restore(&queue, buf_id, page,
-										 bufferpool_batch_threshold,
-										 bufferpool_batch_size));
+	tp_batch_due due = tp_batch_restore(queue_of(pool), buf_id, page,
+										bufferpool_batch_threshold,
+										bufferpool_batch_size);
+
+	commit_if_due(pool, due_for_page(pool, due));
 }
 
 /* ---- going idle, and the end ---- */
@@ -174,6 +225,25 @@ handle_timeout(void)
 	SetLatch(MyLatch);
 }
 
+/* Does this process have something that others should know? */
+static bool
+has_reports(void)
+{
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		if (queues[i].count > 0)
+			return true;
+	return BufferPoolHasCounted();
+}
+
+static void
+report_all(void)
+{
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		if (queues[i].count > 0)
+			commit_now(&BufferPools[i]);
+	BufferPoolAddAllCounters();
+}
+
 /*
  * Called before a backend waits for its client's next command.  The timeout
  * stays set when the command comes, so a busy session sets it at most once a
@@ -184,7 +254,7 @@ BufferPoolBeforeIdle(void)
 {
 	static TimeoutId timeout = MAX_TIMEOUTS;
 
-	if (queue.count == 0)
+	if (!has_reports())
 		return;
 	if (timeout == MAX_TIMEOUTS)
 		timeout = RegisterTimeout(USER_TIMEOUT, handle_timeout);
@@ -196,8 +266,7 @@ void
 ProcessBufferPoolCommitInterrupt(void)
 {
 	BufferPoolCommitPending = false;
-	if (queue.count > 0)
-		commit_now(&DefaultBufferPool);
+	report_all();
 }
 
 /* Called when the process ends.  It holds no locks. */
@@ -205,6 +274,5 @@ void
 BufferPoolAtProcExit(void)
 {
 	BufferPoolAtEOXact();
-	if (queue.count > 0)
-		commit_now(&DefaultBufferPool);
+	report_all();
 }

@@ -472,5 +472,5 @@ BufferPoolRecordsDropped(void)
 const char *
 BufferPoolParameters(void)
 {
-	return DefaultBufferPool.shared->parameters;
+	return show_bufferpool_parameters();
 }

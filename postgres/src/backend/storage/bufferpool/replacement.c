@@ -32,11 +32,17 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
+#include "access/xlogutils.h"
+#include "miscadmin.h"
 #include "storage/bufferpool_internals.h"
 #include "storage/bufmgr.h"
 
 /* Useless proposals after which the clock chooses instead. */
 #define MAX_PROPOSALS 64
+
+/* Has the algorithm refused the page of the last search? */
+static bool refused;
 
 /*
  * The buffer that the algorithm has chosen for this process and that is
@@ -94,9 +100,9 @@ typedef enum Proposal
 } Proposal;
 
 /*
- * Pin a buffer that the algorithm proposes, unless it is pinned or does not
- * hold the page that the algorithm expects.  *buf_state is its state just
- * before.
+ * Pin a buffer that the algorithm proposes, unless it is pinned, or has moved
+ * to another pool, or does not hold the page that the algorithm expects.
+ * *buf_state is its state just before.
  *
  * A page that ceased to exist counts as replaced: its buffer is on the
  * freelist, from which some process will take it.
@@ -106,13 +112,14 @@ pin_proposal(BufferPool *pool, BufferDesc *buf, uint32 *buf_state,
 			 tp_page *page)
 {
 	*buf_state = LockBufHdr(buf);
-	if (BUF_STATE_GET_REFCOUNT(*buf_state) != 0)
+	if (BUF_STATE_GET_REFCOUNT(*buf_state) != 0 ||
+		BufferPoolOf(buf->buf_id) != pool)
 	{
 		UnlockBufHdr(buf, *buf_state);
 		return PROPOSAL_IN_USE;
 	}
 	if (!(*buf_state & BM_TAG_VALID) ||
-		!pool->routine->page_of(pool, buf->buf_id, page) ||
+		!BufferPoolKnowsPage(pool, buf->buf_id, page) ||
 		!tp_page_equal(*page, BufferTagPage(&buf->tag)))
 	{
 		UnlockBufHdr(buf, *buf_state);
@@ -122,29 +129,48 @@ pin_proposal(BufferPool *pool, BufferDesc *buf, uint32 *buf_state,
 	return PROPOSAL_PINNED;
 }
 
+/* The coldest buffer that may be taken, or TP_NONE. */
+static uint32
+coldest(BufferPool *pool, Usable *usable)
+{
+	tp_cursor	cursor = {0};
+	uint32		buf_id;
+
+	do
+		buf_id = tp_coldest(&pool->core, &cursor);
+	while (buf_id != TP_NONE && !is_usable(usable, buf_id));
+	return buf_id;
+}
+
 /*
  * Ask the algorithm until this process has pinned a buffer.  NULL if there is
- * none.  Buffers whose page could not be written are taken only if nothing
+ * none.  For a buffer that leaves the pool, an algorithm that never evicts gives
+ * up its coldest page.
+ *
+ * Buffers whose page could not be written are taken only if nothing
  * else is left: otherwise one such page at the cold end would fail every
  * query.
  */
 static BufferDesc *
 choose(BufferPool *pool, tp_page incoming, const tp_access *access,
-	   uint32 *buf_state)
+	   BufferPoolUse use, uint32 *buf_state)
 {
-	bool		locked = !(pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE);
+	bool		locked = !(pool->flags & TP_CHOICE_LOCK_FREE);
 	Usable		usable = {BM_WRITE_FAILED, 0};
 	BufferDesc *victim = NULL;
 
 	for (int i = 0; i < MAX_PROPOSALS && victim == NULL; i++)
 	{
-		int			buf_id = pool->routine->victim(pool, incoming, is_usable,
-												   &usable, access);
+		uint32		buf_id = tp_victim(&pool->core, incoming, is_usable,
+									   &usable, access);
 		BufferDesc *proposed;
 
-		if (buf_id < 0 && usable.unwanted == 0)
+		refused = buf_id == TP_REFUSED;
+		if (!tp_is_frame(buf_id) && use == BUFFERPOOL_TO_LEAVE)
+			buf_id = coldest(pool, &usable);
+		if (!tp_is_frame(buf_id) && usable.unwanted == 0)
 			break;
-		if (buf_id < 0)
+		if (!tp_is_frame(buf_id))
 		{
 			usable.unwanted = 0;
 			continue;
@@ -159,25 +185,29 @@ choose(BufferPool *pool, tp_page incoming, const tp_access *access,
 				/* without the lock, only the replacing process reports it */
 				if (locked)
 				{
-					BufferPoolCount(BUFFERPOOL_FORGOTTEN);
-					pool->routine->forget(pool, buf_id);
+					BufferPoolCount(pool, BUFFERPOOL_FORGOTTEN);
+					tp_forget(&pool->core, buf_id);
 				}
 				break;
 			case PROPOSAL_IN_USE:
-				BufferPoolCount(BUFFERPOOL_RETRIES);
+				BufferPoolCount(pool, BUFFERPOOL_RETRIES);
 				break;
 		}
 	}
-	BufferPoolCount(BUFFERPOOL_SEARCHES);
-	MyBufferPoolCounters->count[BUFFERPOOL_LOOKS] += usable.looks;
+	BufferPoolCount(pool, BUFFERPOOL_SEARCHES);
+	BufferPoolCountMany(pool, BUFFERPOOL_LOOKS, usable.looks);
 	return victim;
 }
 
+/* A victim will be chosen: prefetch what that will touch. */
 static void
-expect_victim(BufferPool *pool)
+expect_victim(const BufferPool *pool)
 {
-	if (pool->routine->expect_victim != NULL)
-		pool->routine->expect_victim(pool);
+	uint32		frames[TP_MAX_EXPECTED];
+	uint32		n = tp_expect_choice(&pool->core, frames);
+
+	for (uint32 i = 0; i < n; i++)
+		__builtin_prefetch(GetBufferDescriptor(frames[i]));
 }
 
 /*
@@ -190,12 +220,11 @@ expect_victim(BufferPool *pool)
  * BufferPoolVictimKept next, before it gives up the pin.
  */
 BufferDesc *
-BufferPoolGetVictim(const BufferTag *tag, IOContext io_context,
-					uint32 *buf_state)
+BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
+					IOContext io_context, BufferPoolUse use, uint32 *buf_state)
 {
-	BufferPool *pool = &DefaultBufferPool;
-	bool		locked = !(pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE);
-	bool		record_search = (pool->flags & BUFFERPOOL_USES_TIME) != 0 &&
+	bool		locked = !(pool->flags & TP_CHOICE_LOCK_FREE);
+	bool		record_search = (pool->flags & TP_USES_TIME) != 0 &&
 		BufferPoolRecording();
 	tp_access	access = BufferPoolAccessAt(record_search ? 0 :
 											BufferPoolTime(pool),
@@ -217,7 +246,7 @@ BufferPoolGetVictim(const BufferTag *tag, IOContext io_context,
 	if (locked)
 		BufferPoolCommitQueue(pool, &access);
 	chosen_at = access.now;
-	chosen = choose(pool, incoming, &access, buf_state);
+	chosen = choose(pool, incoming, &access, use, buf_state);
 	if (chosen != NULL)
 		BufferPoolRecordChoice();
 	else if (record_search)
@@ -225,25 +254,79 @@ BufferPoolGetVictim(const BufferTag *tag, IOContext io_context,
 	if (locked)
 	{
 		if (chosen != NULL)
-			pool->routine->evict(pool, chosen->buf_id, &access);
+			tp_evict(&pool->core, chosen->buf_id, &access);
 		BufferPoolUnlock(pool);
 	}
-	if (chosen == NULL)
-		BufferPoolCount(BUFFERPOOL_FALLBACKS);
-	else
+	if (chosen != NULL)
 		__builtin_prefetch(BufferDescriptorGetIOCV(chosen), 1);
+	else if (pool == &DefaultBufferPool)
+		BufferPoolCount(pool, BUFFERPOOL_FALLBACKS);
 	return chosen;
 }
 
+/*
+ * Get a buffer of a named pool likewise, from its freelist or from the
+ * algorithm.
+ */
+BufferDesc *
+BufferPoolGetBuffer(BufferPool *pool, const BufferTag *tag,
+					IOContext io_context, BufferPoolUse use, uint32 *buf_state)
+{
+	BufferDesc *buf;
+
+	refused = false;
+	if (!BufferPoolHasAlgorithm(pool))
+		return NULL;
+	buf = BufferPoolPopFree(pool, buf_state);
+	if (buf == NULL)
+		buf = BufferPoolGetVictim(pool, tag, io_context, use, buf_state);
+	if (buf != NULL && use != BUFFERPOOL_TO_LEAVE)
+		pg_atomic_fetch_add_u32(&pool->shared->allocations, 1);
+	return buf;
+}
+
+/*
+ * A named pool had no buffer for a page, so it goes to DEFAULT.  Or the
+ * statement fails, if the pool says so.  Only ordinary sessions fail: recovery
+ * and autovacuum must go on.
+ */
+void
+BufferPoolNoBuffer(BufferPool *pool)
+{
+	BufferPoolDefinition definition;
+
+	if (!refused || !pool->fails_when_full || InRecovery ||
+		!(AmRegularBackendProcess() || IsParallelWorker()))
+	{
+		BufferPoolCount(pool, refused ? BUFFERPOOL_SPILLED : BUFFERPOOL_BORROWED);
+		return;
+	}
+	BufferPoolReadDefinition(pool, &definition);
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+			 errmsg("buffer pool \"%s\" is full", definition.name),
+			 errdetail("Its %d buffers hold pages that it keeps.",
+					   BufferPoolSize(pool)),
+			 errhint("Make it larger, or set its option \"on_full\" to \"spill\".")));
+}
+
 /* ---- what becomes of it ---- */
+
+/* The algorithm that has chosen is gone, and what it knew. */
+void
+BufferPoolDropChoice(const BufferPool *pool)
+{
+	if (chosen != NULL && BufferPoolOf(chosen->buf_id) == pool)
+		chosen = NULL;
+}
 
 /* The page stays in the chosen buffer: the algorithm puts it back. */
 static void
 keep_chosen(void)
 {
-	BufferPool *pool = &DefaultBufferPool;
+	BufferPool *pool = BufferPoolOf(chosen->buf_id);
 
-	if (!(pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE))
+	if (!(pool->flags & TP_CHOICE_LOCK_FREE))
 		BufferPoolQueueRestoration(pool, chosen->buf_id, chosen_page);
 	chosen = NULL;
 }
@@ -255,7 +338,7 @@ keep_chosen(void)
 void
 BufferPoolVictimKept(BufferDesc *buf)
 {
-	BufferPoolCount(BUFFERPOOL_RETRIES);
+	BufferPoolCount(BufferPoolOf(buf->buf_id), BUFFERPOOL_RETRIES);
 	if (chosen == buf)
 		keep_chosen();
 }
@@ -275,7 +358,7 @@ BufferPoolAtEOXact(void)
 void
 BufferPoolVictimTaken(BufferDesc *buf, uint32 old_state, bool from_ring)
 {
-	BufferPool *pool = &DefaultBufferPool;
+	BufferPool *pool = BufferPoolOf(buf->buf_id);
 	bool		was_chosen = chosen == buf;
 	tp_page		page;
 
@@ -283,29 +366,65 @@ BufferPoolVictimTaken(BufferDesc *buf, uint32 old_state, bool from_ring)
 	taken = was_chosen ? buf : NULL;
 	if (old_state & BM_TAG_VALID)
 	{
-		BufferPoolCount(from_ring ? BUFFERPOOL_REUSES : BUFFERPOOL_EVICTIONS);
+		BufferPoolCount(pool, from_ring ? BUFFERPOOL_REUSES : BUFFERPOOL_EVICTIONS);
 		if (old_state & BM_DIRTY)
 		{
-			BufferPoolCount(BUFFERPOOL_DIRTY_EVICTIONS);
+			BufferPoolCount(pool, BUFFERPOOL_DIRTY_EVICTIONS);
 			if (!from_ring)
 				pg_atomic_fetch_add_u32(&pool->shared->dirty_victims, 1);
 		}
 	}
-	if (!BufferPoolActive() ||
-		!(pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE) ||
-		!pool->routine->page_of(pool, buf->buf_id, &page))
+	if (!(pool->flags & TP_CHOICE_LOCK_FREE) ||
+		!BufferPoolKnowsPage(pool, buf->buf_id, &page))
 		return;
 	if (was_chosen)
 	{
 		tp_access	access = BufferPoolAccessAt(chosen_at, 0);
 
-		pool->routine->evict(pool, buf->buf_id, &access);
+		tp_evict(&pool->core, buf->buf_id, &access);
 	}
 	else
 	{
-		BufferPoolCount(BUFFERPOOL_FORGOTTEN);
-		pool->routine->forget(pool, buf->buf_id);
+		BufferPoolCount(pool, BUFFERPOOL_FORGOTTEN);
+		tp_forget(&pool->core, buf->buf_id);
 	}
+}
+
+/*
+ * The page has left this buffer, without a choice.  Only this process has it
+ * pinned.
+ */
+void
+BufferPoolPageLeft(BufferDesc *buf)
+{
+	BufferPool *pool = BufferPoolOf(buf->buf_id);
+	tp_page		page;
+
+	if ((pool->flags & TP_CHOICE_LOCK_FREE) &&
+		BufferPoolKnowsPage(pool, buf->buf_id, &page))
+	{
+		BufferPoolCount(pool, BUFFERPOOL_FORGOTTEN);
+		tp_forget(&pool->core, buf->buf_id);
+	}
+}
+
+static void
+report_page(BufferPool *pool, BufferDesc *buf, tp_page page, uint32 flags,
+			uint64 now)
+{
+	tp_access	access = BufferPoolAccessAt(now, flags);
+	tp_page		known;
+
+	if (!(pool->flags & TP_CHOICE_LOCK_FREE))
+		BufferPoolQueueAdmission(pool, buf->buf_id, page, flags);
+	else if (!BufferPoolKnowsPage(pool, buf->buf_id, &known))
+	{
+		tp_admit(&pool->core, buf->buf_id, page, &access);
+		/* prepare this process's next choice, which others do not affect */
+		expect_victim(pool);
+	}
+	else
+		Assert(tp_page_equal(page, known));
 }
 
 /*
@@ -319,14 +438,13 @@ BufferPoolVictimTaken(BufferDesc *buf, uint32 old_state, bool from_ring)
 void
 BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 {
-	BufferPool *pool = &DefaultBufferPool;
+	BufferPool *pool = BufferPoolOf(buf->buf_id);
 	tp_page		page;
-	tp_page		known;
 	uint64		recorded_at = 0;	/* or 0 */
 	uint32		flags = BufferPoolAccessFlags(io_context);
 
-	BufferPoolCount(extended ? BUFFERPOOL_EXTENDS : BUFFERPOOL_READS);
-	if (!BufferPoolActive() && !BufferPoolRecording())
+	BufferPoolCountOften(pool, extended ? BUFFERPOOL_EXTENDS : BUFFERPOOL_READS);
+	if (!BufferPoolHasAlgorithm(pool) && !BufferPoolRecording())
 		return;
 	page = BufferTagPage(&buf->tag);
 	if (BufferPoolRecording())
@@ -334,22 +452,22 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 												RECORD_WRITE : RECORD_READ,
 												flags);
 	BufferPoolReferenced(page);
-	if (!BufferPoolActive())
+	if (!BufferPoolHasAlgorithm(pool))
 		return;
 	if (extended)
 		flags |= TP_WRITE;
-	if (!(pool->flags & BUFFERPOOL_CHOICE_LOCK_FREE))
-		BufferPoolQueueAdmission(pool, buf->buf_id, page, flags);
-	else if (!pool->routine->page_of(pool, buf->buf_id, &known))
-	{
-		uint64		now = buf == taken ? chosen_at :
-			recorded_at != 0 ? recorded_at : BufferPoolTime(pool);
-		tp_access	access = BufferPoolAccessAt(now, flags);
+	report_page(pool, buf, page, flags,
+				buf == taken ? chosen_at :
+				recorded_at != 0 ? recorded_at : BufferPoolTime(pool));
+}
 
-		pool->routine->admit(pool, buf->buf_id, page, &access);
-		/* prepare this process's next choice, which others do not affect */
-		expect_victim(pool);
-	}
-	else
-		Assert(tp_page_equal(page, known));
+/* Likewise, a page that was resident in another pool: no reference. */
+void
+BufferPoolPageMoved(BufferDesc *buf)
+{
+	BufferPool *pool = BufferPoolOf(buf->buf_id);
+
+	if (BufferPoolHasAlgorithm(pool))
+		report_page(pool, buf, BufferTagPage(&buf->tag), 0,
+					BufferPoolTime(pool));
 }

@@ -1,15 +1,15 @@
 /*-------------------------------------------------------------------------
  *
  * reset.c
- *	  Return the pool to its state at server start: empty buffers, and an
- *	  algorithm that has seen nothing.
+ *	  Return the pools to their state at server start: empty buffers, and
+ *	  algorithms that have seen nothing.
  *
  * For experiments: what follows does not depend on the past, so a recording
  * replayed from empty buffers reproduces what the server did.  Evicting all
  * pages would not be enough, because algorithms remember evicted pages and
  * what they have learned of them.
  *
- * Why this is safe while other processes run.  While the pool's lock and all
+ * Why this is safe while other processes run.  While the pools' locks and all
  * mapping locks are held, no page can come in or leave, and no algorithm that
  * needs the lock is called.  If no buffer is pinned then, every process is in
  * one of these states:
@@ -28,7 +28,7 @@
  * pinned.  So none of these can be under way.
  *
  * Taking the locks in this order cannot deadlock, because no process waits for
- * the pool's lock while holding a mapping lock.
+ * a pool's lock while holding a mapping lock.
  *
  * src/backend/storage/bufferpool/reset.c
  *
@@ -85,33 +85,59 @@ drop_page(BufferDesc *buf)
 	return true;
 }
 
+static void
+lock_pools(void)
+{
+	LWLockAcquire(BufferPoolMembersLock(), LW_EXCLUSIVE);
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		if (BufferPoolHasAlgorithm(&BufferPools[i]))
+			BufferPoolLock(&BufferPools[i]);
+}
+
+static void
+unlock_pools(void)
+{
+	for (int i = BufferPoolsReserved() - 1; i >= 0; i--)
+		if (BufferPoolHasAlgorithm(&BufferPools[i]))
+			BufferPoolUnlock(&BufferPools[i]);
+	LWLockRelease(BufferPoolMembersLock());
+}
+
+static void
+begin_pools(void)
+{
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+	{
+		BufferPool *pool = &BufferPools[i];
+
+		if (!BufferPoolHasAlgorithm(pool))
+			continue;
+		BufferPoolBegin(pool);
+		pg_atomic_fetch_add_u32(&pool->shared->resets, 1);
+		BufferPoolDropQueue(pool);
+	}
+}
+
 /*
  * Try once.  Returns false at the first buffer in use; then only the buffers
  * before it have been emptied, and nothing else has changed.
  */
 static bool
-try_reset(BufferPool *pool)
+try_reset(void)
 {
 	bool		done = true;
 
-	if (BufferPoolActive())
-		BufferPoolLock(pool);
+	lock_pools();
 	lock_mapping();
 	for (int buf_id = 0; buf_id < NBuffers && done; buf_id++)
 		done = drop_page(GetBufferDescriptor(buf_id));
 	if (done)
 	{
-		if (BufferPoolActive())
-		{
-			pool->routine->reset(pool);
-			pg_atomic_fetch_add_u32(&pool->shared->resets, 1);
-			BufferPoolDropQueue();
-		}
+		begin_pools();
 		StrategyReset();
 	}
 	unlock_mapping();
-	if (BufferPoolActive())
-		BufferPoolUnlock(pool);
+	unlock_pools();
 	return done;
 }
 
@@ -134,7 +160,7 @@ BufferPoolReset(void)
 			pg_usleep(PAUSE_MICROSECONDS);
 		CHECK_FOR_INTERRUPTS();
 		EvictAllUnpinnedBuffers(&evicted, &flushed, &skipped);
-		if (try_reset(&DefaultBufferPool))
+		if (try_reset())
 			return;
 	}
 	ereport(ERROR,
@@ -143,9 +169,6 @@ BufferPoolReset(void)
 			 errdetail("A buffer is pinned or has been modified concurrently."),
 			 errhint("Close cursors and wait until other sessions are idle.")));
 }
-
-/* The pool's count of resets when this process last began anew. */
-static uint32 resets_followed = PG_UINT32_MAX;
 
 /*
  * Reset what this process remembers of its choices, if the pool has been reset
@@ -156,9 +179,10 @@ BufferPoolFollowReset(BufferPool *pool)
 {
 	uint32		resets = pg_atomic_read_u32(&pool->shared->resets);
 
-	if (resets_followed == resets)
+	if (pool->followed_resets && pool->resets == resets)
 		return;
-	resets_followed = resets;
-	if (pool->routine->begin_process != NULL)
-		pool->routine->begin_process(pool, MyProcNumber);
+	pool->followed_resets = true;
+	pool->resets = resets;
+	if (pool->flags & TP_CHOICE_LOCK_FREE)
+		tp_chooser_init(&pool->core, BUFFERPOOL_SEED, MyProcNumber);
 }

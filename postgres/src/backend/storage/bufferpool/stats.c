@@ -1,12 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * stats.c
- *	  Counters of the buffer pool.
+ *	  Counters of the buffer pools.
  *
- * Each process has counters in shared memory, on cache lines of its own, and
- * increments them without locks; readers add them up.  A counter belongs to a
- * slot of PGPROC, not to the process in it, and never decreases; a reset
- * remembers the sums.
+ * A process counts in memory of its own, and adds what it has counted to a
+ * pool's totals when it has counted BUFFERPOOL_COUNTED_MAX events of a frequent
+ * kind, a second after it has gone idle, before it shows the totals, and when
+ * it ends.  So a count costs an increment, and the totals, which all processes
+ * write, are written rarely.  They never decrease; a reset remembers them.
  *
  * The counters are not part of the cumulative statistics, because a stock
  * server discards the statistics file if it finds an unknown kind in it.
@@ -21,52 +22,33 @@
 #include "storage/bufferpool_internals.h"
 #include "storage/proc.h"
 #include "storage/shmem.h"
-#include "storage/spin.h"
 #include "utils/timestamp.h"
 
-/* One process's counters, and how much it has yet to report. */
-typedef struct ProcessCounters
-{
-	BufferPoolCounters counters;
-	uint32		pending;		/* admissions and restorations queued */
-#ifdef BUFFERPOOL_TIME_LOCK
-	uint64		holds[BUFFERPOOL_HOLD_BINS];
-#endif
-} ProcessCounters;
+/*
+ * [pool][ProcNumber]: admissions and restorations that the process has queued,
+ * at most TP_BATCH_MAX.
+ */
+static uint16 *pending;
 
-typedef union PaddedCounters
-{
-	ProcessCounters process;
-	char		pad[TYPEALIGN(PG_CACHE_LINE_SIZE, sizeof(ProcessCounters))];
-} PaddedCounters;
-
-typedef struct SharedStats
-{
-	slock_t		reset_lock;		/* the two below */
-	TimestampTz stats_reset;
-	BufferPoolCounters baseline;	/* sums of the counters at stats_reset */
-	PaddedCounters slots[FLEXIBLE_ARRAY_MEMBER];	/* [ProcNumber] */
-} SharedStats;
-
-static SharedStats *stats;
-
-/* Counters to use before the process has a PGPROC. */
-static ProcessCounters discarded;
-
-BufferPoolCounters *MyBufferPoolCounters = &discarded.counters;
-uint32	   *MyBufferPoolPending = &discarded.pending;
+StaticAssertDecl(TP_BATCH_MAX <= PG_UINT16_MAX, "queued entries fit");
 
 static int
-slot_count(void)
+process_count(void)
 {
 	return MaxBackends + NUM_AUXILIARY_PROCS;
+}
+
+static uint16 *
+pending_of(const BufferPool *pool, int process)
+{
+	return &pending[(Size) BufferPoolNumber(pool) * process_count() + process];
 }
 
 Size
 BufferPoolStatsShmemSize(void)
 {
-	return add_size(offsetof(SharedStats, slots) + PG_CACHE_LINE_SIZE,
-					mul_size(slot_count(), sizeof(PaddedCounters)));
+	return mul_size(mul_size(BufferPoolsReserved(), process_count()),
+					sizeof(uint16));
 }
 
 void
@@ -74,79 +56,164 @@ BufferPoolStatsShmemInit(void)
 {
 	bool		found;
 
-	stats = ShmemInitStruct("Buffer Pool Statistics",
-							BufferPoolStatsShmemSize(), &found);
-	if (found)
-		return;
-	MemSet(stats, 0, BufferPoolStatsShmemSize());
-	SpinLockInit(&stats->reset_lock);
-	stats->stats_reset = GetCurrentTimestamp();
+	pending = ShmemInitStruct("Buffer Pool Queues", BufferPoolStatsShmemSize(),
+							  &found);
+	if (!found)
+		MemSet(pending, 0, BufferPoolStatsShmemSize());
 }
 
 /* Called when a process begins to use shared buffers; it has a PGPROC. */
 void
 BufferPoolStatsInitProcess(void)
 {
-	if (MyProcNumber < 0 || MyProcNumber >= slot_count())
+	if (MyProcNumber < 0 || MyProcNumber >= process_count())
 		return;
-	MyBufferPoolCounters = &stats->slots[MyProcNumber].process.counters;
-	MyBufferPoolPending = &stats->slots[MyProcNumber].process.pending;
-	*MyBufferPoolPending = 0;
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		BufferPoolSetPending(&BufferPools[i], 0);
 }
 
-/* Buffers whose pages processes have yet to report to the algorithm. */
+void
+BufferPoolInitCounters(BufferPoolShared *shared)
+{
+	for (int i = 0; i < BUFFERPOOL_NUM_COUNTERS; i++)
+		pg_atomic_init_u64(&shared->counters[i], 0);
+	SpinLockInit(&shared->stats_lock);
+	shared->stats_reset = GetCurrentTimestamp();
+	MemSet(&shared->baseline, 0, sizeof(shared->baseline));
+#ifdef BUFFERPOOL_TIME_LOCK
+	MemSet(shared->holds, 0, sizeof(shared->holds));
+#endif
+}
+
+/* ---- what processes have queued ---- */
+
+/* How many buffers' pages this process has yet to report to the algorithm. */
+void
+BufferPoolSetPending(const BufferPool *pool, uint32 entries)
+{
+	if (MyProcNumber >= 0 && MyProcNumber < process_count())
+		*pending_of(pool, MyProcNumber) = entries;
+}
+
+/* How many all processes have yet to report. */
 uint32
-BufferPoolPending(void)
+BufferPoolPending(const BufferPool *pool)
 {
 	uint32		sum = 0;
 
-	for (int slot = 0; slot < slot_count(); slot++)
-		sum += stats->slots[slot].process.pending;
+	for (int process = 0; process < process_count(); process++)
+		sum += *pending_of(pool, process);
 	return sum;
 }
 
+/* ---- counting ---- */
+
 static void
-add_up(BufferPoolCounters *sums)
+raise_to(pg_atomic_uint64 * most, uint64 value)
 {
-	MemSet(sums, 0, sizeof(*sums));
-	for (int slot = 0; slot < slot_count(); slot++)
-		for (int i = 0; i < BUFFERPOOL_NUM_COUNTERS; i++)
-			sums->count[i] += stats->slots[slot].process.counters.count[i];
+	uint64		old = pg_atomic_read_u64(most);
+
+	while (old < value && !pg_atomic_compare_exchange_u64(most, &old, value))
+		;
+}
+
+/*
+ * Count the time since start, which is zero if nobody wants to know, for the
+ * pool of a buffer that this process has pinned.
+ */
+void
+BufferPoolCountTime(Buffer buffer, BufferPoolCounter counter, instr_time start)
+{
+	instr_time	now;
+
+	if (INSTR_TIME_IS_ZERO(start) || BufferIsLocal(buffer))
+		return;
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, start);
+	BufferPoolCountMany(BufferPoolOf(buffer - 1), counter,
+						INSTR_TIME_GET_MICROSEC(now));
+}
+
+/* Add what this process has counted to the pool's totals. */
+void
+BufferPoolAddCounters(BufferPool *pool)
+{
+	for (int i = 0; i < BUFFERPOOL_NUM_COUNTERS; i++)
+	{
+		uint64		n = pool->counted.count[i];
+
+		if (n == 0)
+			continue;
+		pool->counted.count[i] = 0;
+		if (i == BUFFERPOOL_CLEANER_LONGEST_HOLD)
+			raise_to(&pool->shared->counters[i], n);
+		else
+			pg_atomic_fetch_add_u64(&pool->shared->counters[i], n);
+	}
+}
+
+void
+BufferPoolAddAllCounters(void)
+{
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		BufferPoolAddCounters(&BufferPools[i]);
+}
+
+/* Has this process counted references that are not in the totals? */
+bool
+BufferPoolHasCounted(void)
+{
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		if (BufferPools[i].counted.count[BUFFERPOOL_HITS] > 0)
+			return true;
+	return false;
+}
+
+static void
+read_totals(const BufferPoolShared *shared, BufferPoolCounters *totals)
+{
+	for (int i = 0; i < BUFFERPOOL_NUM_COUNTERS; i++)
+		totals->count[i] =
+			pg_atomic_read_u64(unconstify(pg_atomic_uint64 *,
+										  &shared->counters[i]));
 }
 
 /* Sums since the last reset, and its time. */
 void
-BufferPoolReadCounters(BufferPoolCounters *sums, TimestampTz *stats_reset)
+BufferPoolReadCounters(BufferPool *pool, BufferPoolCounters *sums,
+					   TimestampTz *stats_reset)
 {
+	BufferPoolShared *shared = pool->shared;
 	BufferPoolCounters baseline;
 
-	SpinLockAcquire(&stats->reset_lock);
-	baseline = stats->baseline;
-	*stats_reset = stats->stats_reset;
-	SpinLockRelease(&stats->reset_lock);
+	BufferPoolAddCounters(pool);
+	SpinLockAcquire(&shared->stats_lock);
+	baseline = shared->baseline;
+	*stats_reset = shared->stats_reset;
+	SpinLockRelease(&shared->stats_lock);
 
 	/* after the baseline, so that no difference is negative */
-	add_up(sums);
+	read_totals(shared, sums);
 	for (int i = 0; i < BUFFERPOOL_NUM_COUNTERS; i++)
 		sums->count[i] -= baseline.count[i];
 }
 
 void
-BufferPoolResetCounters(void)
+BufferPoolResetCounters(BufferPool *pool)
 {
+	BufferPoolShared *shared = pool->shared;
 	BufferPoolCounters now;
 	TimestampTz time = GetCurrentTimestamp();
 
-	add_up(&now);
+	BufferPoolAddCounters(pool);
+	read_totals(shared, &now);
 	now.count[BUFFERPOOL_CLEANER_LONGEST_HOLD] = 0;
-	SpinLockAcquire(&stats->reset_lock);
-	stats->baseline = now;
-	stats->stats_reset = time;
-	SpinLockRelease(&stats->reset_lock);
+	SpinLockAcquire(&shared->stats_lock);
+	shared->baseline = now;
+	shared->stats_reset = time;
+	SpinLockRelease(&shared->stats_lock);
 #ifdef BUFFERPOOL_TIME_LOCK
-	for (int slot = 0; slot < slot_count(); slot++)
-		MemSet(stats->slots[slot].process.holds, 0,
-			   sizeof(stats->slots[slot].process.holds));
+	MemSet(shared->holds, 0, sizeof(shared->holds));
 #endif
 }
 
@@ -154,37 +221,21 @@ BufferPoolResetCounters(void)
 
 /*
  * For benchmarks only: a histogram of how long the pool's lock is held.  Each
- * power of two has eight bins.
+ * power of two has eight bins.  The caller holds the lock.
  */
-static int
-hold_bin(uint64 nanoseconds)
+void
+BufferPoolCountHold(BufferPool *pool, uint64 nanoseconds)
 {
 	int			power = pg_leftmost_one_pos64(nanoseconds | 8);
+	int			bin = (power - 3) * 8 + (int) (nanoseconds >> (power - 3) & 7);
 
-	return Min((power - 3) * 8 + (int) (nanoseconds >> (power - 3) & 7),
-			   BUFFERPOOL_HOLD_BINS - 1);
+	pool->shared->holds[Min(bin, BUFFERPOOL_HOLD_BINS - 1)]++;
 }
 
 uint64
 BufferPoolHoldBinStart(int bin)
 {
 	return bin < 0 ? 0 : (uint64) (8 + bin % 8) << (bin / 8);
-}
-
-void
-BufferPoolCountHold(uint64 nanoseconds)
-{
-	if (MyProcNumber >= 0 && MyProcNumber < slot_count())
-		stats->slots[MyProcNumber].process.holds[hold_bin(nanoseconds)]++;
-}
-
-void
-BufferPoolReadHolds(uint64 *holds)
-{
-	MemSet(holds, 0, BUFFERPOOL_HOLD_BINS * sizeof(uint64));
-	for (int slot = 0; slot < slot_count(); slot++)
-		for (int bin = 0; bin < BUFFERPOOL_HOLD_BINS; bin++)
-			holds[bin] += stats->slots[slot].process.holds[bin];
 }
 
 #endif

@@ -1,0 +1,649 @@
+/*-------------------------------------------------------------------------
+ *
+ * commands.c
+ *	  CREATE, ALTER, DROP and COMMENT ON BUFFER POOL.
+ *
+ * One statement at a time changes pools, outside of transactions.  It checks
+ * everything, then writes the file of definitions, then changes shared memory:
+ * a crash leaves the old pools or the new ones.
+ *
+ * src/backend/storage/bufferpool/commands.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/defrem.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "storage/bufferpool_internals.h"
+#include "storage/lock.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+char	   *bufferpool_definitions;
+
+/* ---- one at a time ---- */
+
+/* The keys of advisory locks have 1 or 2 here. */
+#define DEFINITIONS_LOCK_CLASS 3
+
+static void
+lock_definitions(void)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, InvalidOid, 0, 0, DEFINITIONS_LOCK_CLASS);
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+}
+
+/* ---- names ---- */
+
+static void
+check_name(const char *name)
+{
+	if (name[0] == '\0' || strlen(name) >= NAMEDATALEN)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_NAME),
+				 errmsg("invalid name of a buffer pool: \"%s\"", name)));
+	if (pg_strcasecmp(name, BUFFERPOOL_DEFAULT_NAME) == 0 ||
+		pg_strcasecmp(name, BUFFERPOOL_RECYCLE_NAME) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_RESERVED_NAME),
+				 errmsg("buffer pool name \"%s\" is reserved", name)));
+	if (FindBufferPool(name) != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("buffer pool \"%s\" already exists", name)));
+}
+
+/* The pool of this name; NULL, with a notice, if it may be missing and is. */
+static BufferPool *
+find_pool(const BufferPoolStmt * stmt)
+{
+	BufferPool *pool = FindBufferPool(stmt->poolname);
+
+	if (pool == NULL)
+		ereport(stmt->missing_ok ? NOTICE : ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 stmt->missing_ok ?
+				 errmsg("buffer pool \"%s\" does not exist, skipping",
+						stmt->poolname) :
+				 errmsg("buffer pool \"%s\" does not exist", stmt->poolname)));
+	if (pool != NULL && pool == RecycleBufferPool)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("buffer pool %s cannot be changed",
+						BUFFERPOOL_RECYCLE_NAME),
+				 errhint("Set \"bufferpool.recycle_buffers\" and restart the server.")));
+	return pool;
+}
+
+/* Likewise, but not DEFAULT. */
+static BufferPool *
+find_named(const BufferPoolStmt * stmt)
+{
+	BufferPool *pool = find_pool(stmt);
+
+	if (pool == &DefaultBufferPool)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("buffer pool %s can only be given another handler or other options",
+						BUFFERPOOL_DEFAULT_NAME),
+				 errdetail("It has the buffers that no other pool has.")));
+	return pool;
+}
+
+/* Pools that may be named. */
+static int
+most_pools(void)
+{
+	return BufferPoolsReserved() - (RecycleBufferPool != NULL ? 2 : 1);
+}
+
+static BufferPool *
+find_unused(void)
+{
+	for (int i = 1; i < BufferPoolsReserved(); i++)
+	{
+		BufferPoolDefinition definition;
+
+		BufferPoolReadDefinition(&BufferPools[i], &definition);
+		if (definition.name[0] == '\0')
+			return &BufferPools[i];
+	}
+	if (most_pools() == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("there is no memory for buffer pools"),
+				 errhint("Set \"bufferpool.max_pools\", or add a library with replacement algorithms to \"shared_preload_libraries\", and restart the server.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("too many buffer pools"),
+			 errdetail("There is memory for %d besides %s.", most_pools(),
+					   BUFFERPOOL_DEFAULT_NAME),
+			 errhint("Raise \"bufferpool.max_pools\" and restart the server.")));
+}
+
+/* ---- algorithms ---- */
+
+#define HANDLER_SUFFIX "_pool_handler"
+
+/* The algorithm's name: HANDLER arc, or arc_pool_handler. */
+static char *
+algorithm_name(List * handler)
+{
+	char	   *name = pstrdup(strVal(llast(handler)));
+	size_t		length = strlen(name);
+	size_t		suffix = strlen(HANDLER_SUFFIX);
+
+	if (length > suffix && strcmp(name + length - suffix, HANDLER_SUFFIX) == 0)
+		name[length - suffix] = '\0';
+	return name;
+}
+
+static const tp_policy *
+find_policy(const char *algorithm, const char **registered)
+{
+	const tp_policy *policy = FindBufferPoolPolicy(algorithm, registered);
+
+	if (policy == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("replacement algorithm \"%s\" does not exist", algorithm),
+				 errhint("Add the library that has it to \"shared_preload_libraries\" and restart the server.")));
+	return policy;
+}
+
+/* Set algorithm and parameters ("name=value,..."). */
+static void
+set_algorithm(const char *algorithm, const char *parameters,
+			  BufferPoolDefinition *definition)
+{
+	const char *registered;
+	const tp_policy *policy = find_policy(algorithm, &registered);
+	char	   *problem;
+
+	if (strlen(parameters) >= BUFFERPOOL_PARAMETERS_SIZE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("options of replacement algorithm \"%s\" are longer than %d bytes",
+						registered, BUFFERPOOL_PARAMETERS_SIZE - 1)));
+	if (!ParsePolicyParameters(policy, parameters, definition->params, &problem))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid options of replacement algorithm \"%s\": %s",
+						registered, problem)));
+	if (!BufferPoolHasMemoryFor(policy, definition->params))
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("not enough memory for replacement algorithm \"%s\" with these options",
+						registered),
+				 errdetail("Memory for the default options of all algorithms is reserved at server start, if there is any for buffer pools."),
+				 errhint("Set \"bufferpool.max_pools\", or use the default options.")));
+	strlcpy(definition->algorithm, registered, NAMEDATALEN);
+	strlcpy(definition->running, registered, NAMEDATALEN);
+	strlcpy(definition->parameters, parameters, BUFFERPOOL_PARAMETERS_SIZE);
+}
+
+/* ---- options ---- */
+
+static void
+append_option(StringInfo text, const char *name, const char *value)
+{
+	appendStringInfo(text, "%s%s=%s", text->len > 0 ? "," : "", name, value);
+}
+
+static void
+check_option(const DefElem * option)
+{
+	const char *value = option->arg != NULL ?
+		defGetString(unconstify(DefElem *, option)) : "";
+
+	if (option->defnamespace != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unrecognized parameter namespace \"%s\"",
+						option->defnamespace)));
+	if (strpbrk(value, ",=") != NULL || strpbrk(option->defname, ",=") != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"",
+						option->defname, value)));
+}
+
+static bool
+has_option(List * options, const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, options)
+		if (pg_strcasecmp(lfirst_node(DefElem, cell)->defname, name) == 0)
+			return true;
+	return false;
+}
+
+/* Append those of the options in text that are not in the list. */
+static void
+append_others(StringInfo text, const char *old, List * options)
+{
+	char	   *rest = pstrdup(old);
+	char	   *item;
+
+	while ((item = strsep(&rest, ",")) != NULL)
+	{
+		char	   *value = strchr(item, '=');
+
+		if (value == NULL)
+			continue;
+		*value++ = '\0';
+		if (!has_option(options, item))
+			append_option(text, item, value);
+	}
+}
+
+/* The options in text, with those in the list instead or in addition. */
+static char *
+with_options(const char *old, List * options)
+{
+	StringInfoData text;
+	ListCell   *cell;
+
+	initStringInfo(&text);
+	append_others(&text, old, options);
+	foreach(cell, options)
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
+
+		check_option(option);
+		append_option(&text, option->defname, defGetString(option));
+	}
+	return text.data;
+}
+
+/* The options in text without those in the list, which must be there. */
+static char *
+without_options(const tp_policy *policy, const char *old, List * options)
+{
+	StringInfoData text;
+	ListCell   *cell;
+
+	foreach(cell, options)
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
+
+		check_option(option);
+		if (option->arg != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_SYNTAX_ERROR),
+					 errmsg("RESET must not include values for parameters")));
+		if (tp_policy_param_find(policy, option->defname) < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("replacement algorithm \"%s\" has no option \"%s\"",
+							policy->name, option->defname)));
+	}
+	initStringInfo(&text);
+	append_others(&text, old, options);
+	return text.data;
+}
+
+/* ---- sizes ---- */
+
+/* "64MB" or a number of bytes, in whole buffers. */
+static int
+size_in_buffers(const BufferPoolStmt * stmt)
+{
+	int64		bytes = DatumGetInt64(DirectFunctionCall1(pg_size_bytes,
+														  CStringGetTextDatum(stmt->value)));
+
+	if (bytes < 0 || bytes / BLCKSZ > INT_MAX / 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid size of buffer pool \"%s\": \"%s\"",
+						stmt->poolname, stmt->value)));
+	return (int) (bytes / BLCKSZ);
+}
+
+static void
+check_no_remainder(const char *name)
+{
+	BufferPool *other = BufferPoolRemainder();
+	BufferPoolDefinition definition;
+
+	if (other == NULL)
+		return;
+	BufferPoolReadDefinition(other, &definition);
+	ereport(ERROR,
+			(errcode(ERRCODE_DUPLICATE_OBJECT),
+			 errmsg("buffer pool \"%s\" cannot have the remainder of the shared buffers",
+					name),
+			 errdetail("Buffer pool \"%s\" has it.", definition.name),
+			 errhint("Give that pool a size first.")));
+}
+
+/* ---- statements ---- */
+
+/* Make the pool known to all processes; it is empty. */
+static void
+begin_pool(BufferPool *pool, const BufferPoolDefinition *definition)
+{
+	HOLD_INTERRUPTS();
+	LWLockAcquire(BufferPoolMembersLock(), LW_EXCLUSIVE);
+	/* who follows the definition before it is ready waits, or finds no buffer */
+	BufferPoolLock(pool);
+	BufferPoolDefine(pool, definition);
+	BufferPoolFollowDefinition(pool);
+	BufferPoolBegin(pool);
+	BufferPoolUnlock(pool);
+	LWLockRelease(BufferPoolMembersLock());
+	BufferPoolResetCounters(pool);
+	BufferPoolAwaitFollowers();
+	RESUME_INTERRUPTS();
+}
+
+static void
+create_pool(const BufferPoolStmt * stmt)
+{
+	BufferPoolDefinition definition = {0};
+	BufferPool *pool;
+
+	if (stmt->missing_ok && FindBufferPool(stmt->poolname) != NULL)
+	{
+		ereport(NOTICE,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("buffer pool \"%s\" already exists, skipping",
+						stmt->poolname)));
+		return;
+	}
+	check_name(stmt->poolname);
+	strlcpy(definition.name, stmt->poolname, NAMEDATALEN);
+	pool = find_unused();
+	set_algorithm(algorithm_name(stmt->handler),
+				  with_options("", stmt->options), &definition);
+	definition.remainder = stmt->value == NULL;
+	if (definition.remainder)
+		check_no_remainder(stmt->poolname);
+	definition.target = definition.remainder ? BUFFERPOOL_LEAST_BUFFERS :
+		size_in_buffers(stmt);
+	BufferPoolCheckSize(pool, stmt->poolname, definition.target);
+
+	BufferPoolWriteDefinitions(pool, &definition);
+	begin_pool(pool, &definition);
+	BufferPoolReachTargets();
+}
+
+/* The pool of the remainder has a size of its own from now on. */
+static void
+resize_pool(const BufferPoolStmt * stmt)
+{
+	BufferPool *pool = find_named(stmt);
+	BufferPoolDefinition definition;
+
+	BufferPoolReadDefinition(pool, &definition);
+	definition.target = size_in_buffers(stmt);
+	definition.remainder = false;
+	BufferPoolCheckSize(pool, stmt->poolname, definition.target);
+
+	BufferPoolWriteDefinitions(pool, &definition);
+	BufferPoolDescribe(pool, &definition);
+	BufferPoolReachTargets();
+}
+
+static void
+switch_pool(BufferPool *pool, const BufferPoolDefinition *definition)
+{
+	BufferPoolWriteDefinitions(pool, definition);
+	BufferPoolSwitch(pool, definition);
+}
+
+/* Another algorithm has its default options. */
+static void
+set_handler(const BufferPoolStmt * stmt)
+{
+	BufferPool *pool = find_pool(stmt);
+	BufferPoolDefinition definition;
+
+	BufferPoolReadDefinition(pool, &definition);
+	set_algorithm(algorithm_name(stmt->handler), "", &definition);
+	switch_pool(pool, &definition);
+}
+
+/* The algorithm that users set options of. */
+static const tp_policy *
+policy_with_options(const BufferPoolStmt * stmt, const BufferPool *pool,
+					const BufferPoolDefinition *definition)
+{
+	if (!BufferPoolHasAlgorithm(pool))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("buffer pool \"%s\" has no options", stmt->poolname),
+				 errdetail("PostgreSQL's own clock replaces its pages.")));
+	return find_policy(definition->algorithm, NULL);
+}
+
+static void
+set_options(const BufferPoolStmt * stmt)
+{
+	BufferPool *pool = find_pool(stmt);
+	BufferPoolDefinition definition;
+	const tp_policy *policy;
+	char	   *parameters;
+
+	BufferPoolReadDefinition(pool, &definition);
+	policy = policy_with_options(stmt, pool, &definition);
+	parameters = stmt->kind == BUFFER_POOL_SET_OPTIONS ?
+		with_options(definition.parameters, stmt->options) :
+		without_options(policy, definition.parameters, stmt->options);
+	set_algorithm(definition.algorithm, parameters, &definition);
+	switch_pool(pool, &definition);
+}
+
+static void
+rename_pool(const BufferPoolStmt * stmt)
+{
+	BufferPool *pool = find_named(stmt);
+	BufferPoolDefinition definition;
+	char	   *dependents = BufferPoolDependents(stmt->poolname);
+
+	check_name(stmt->value);
+	BufferPoolReadDefinition(pool, &definition);
+	strlcpy(definition.name, stmt->value, NAMEDATALEN);
+	BufferPoolWriteDefinitions(pool, &definition);
+	BufferPoolDescribe(pool, &definition);
+	BufferPoolNamesChanged();
+	if (dependents != NULL)
+		ereport(WARNING,
+				(errmsg("relations still name buffer pool \"%s\"",
+						stmt->poolname),
+				 errdetail("Their pages go to the pool %s from now on: %s.",
+						   BUFFERPOOL_DEFAULT_NAME, dependents),
+				 errhint("Use ALTER TABLE ... SET (buffer_pool = ...) to let them follow.")));
+}
+
+static void
+comment_on_pool(const BufferPoolStmt * stmt)
+{
+	BufferPool *pool = find_named(stmt);
+	const char *comment = stmt->value != NULL ? stmt->value : "";
+	BufferPoolDefinition definition;
+
+	if (strlen(comment) >= BUFFERPOOL_COMMENT_SIZE)
+		ereport(ERROR,
+				(errcode(ERRCODE_STRING_DATA_RIGHT_TRUNCATION),
+				 errmsg("comment on buffer pool \"%s\" is too long",
+						stmt->poolname),
+				 errdetail("It has %zu bytes; the maximum is %d.",
+						   strlen(comment), BUFFERPOOL_COMMENT_SIZE - 1)));
+	BufferPoolReadDefinition(pool, &definition);
+	strlcpy(definition.comment, comment, BUFFERPOOL_COMMENT_SIZE);
+	BufferPoolWriteDefinitions(pool, &definition);
+	BufferPoolDescribe(pool, &definition);
+}
+
+/* No process will know the pool any more; it is empty. */
+static void
+end_pool(BufferPool *pool)
+{
+	BufferPoolDefinition none = {0};
+
+	HOLD_INTERRUPTS();
+	BufferPoolDefine(pool, &none);
+	BufferPoolAwaitFollowers();
+	BufferPoolNamesChanged();
+	RESUME_INTERRUPTS();
+	BufferPoolEndWriter(pool);
+}
+
+static void
+drop_pool(const BufferPoolStmt * stmt)
+{
+	BufferPool *pool = find_named(stmt);
+	BufferPoolDefinition none = {0};
+	BufferPoolDefinition definition;
+	char	   *dependents;
+
+	if (pool == NULL)
+		return;
+	dependents = stmt->behavior == DROP_CASCADE ? NULL :
+		BufferPoolDependents(stmt->poolname);
+	if (dependents != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("cannot drop buffer pool \"%s\" because relations name it",
+						stmt->poolname),
+				 errdetail("%s", dependents),
+				 errhint("Use DROP ... CASCADE to let their pages go to the pool %s.",
+						 BUFFERPOOL_DEFAULT_NAME)));
+	BufferPoolWriteDefinitions(pool, &none);
+	BufferPoolReadDefinition(pool, &definition);
+	definition.target = 0;
+	definition.leaving = true;
+	BufferPoolDescribe(pool, &definition);
+	BufferPoolReachTargets();
+	end_pool(pool);
+}
+
+/*
+ * End pools that an earlier statement has left half-way: its session was
+ * terminated, or it was canceled before the pool had a buffer.
+ */
+static void
+finish_drops(void)
+{
+	for (int i = 1; i < BufferPoolsReserved(); i++)
+	{
+		BufferPoolDefinition definition;
+
+		BufferPoolReadDefinition(&BufferPools[i], &definition);
+		if (!definition.leaving)
+			continue;
+		BufferPoolReachTargets();
+		end_pool(&BufferPools[i]);
+	}
+}
+
+void
+ExecBufferPoolStmt(const BufferPoolStmt * stmt)
+{
+	if (!superuser())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied to change buffer pools"),
+				 errdetail("Only superusers may do that.")));
+	lock_definitions();
+	finish_drops();
+	switch (stmt->kind)
+	{
+		case BUFFER_POOL_CREATE:
+			create_pool(stmt);
+			break;
+		case BUFFER_POOL_SET_SIZE:
+			resize_pool(stmt);
+			break;
+		case BUFFER_POOL_SET_HANDLER:
+			set_handler(stmt);
+			break;
+		case BUFFER_POOL_SET_OPTIONS:
+		case BUFFER_POOL_RESET_OPTIONS:
+			set_options(stmt);
+			break;
+		case BUFFER_POOL_RENAME:
+			rename_pool(stmt);
+			break;
+		case BUFFER_POOL_DROP:
+			drop_pool(stmt);
+			break;
+		case BUFFER_POOL_COMMENT:
+			comment_on_pool(stmt);
+			break;
+	}
+}
+
+/* ---- SHOW bufferpool.definitions: the statements that make the pools ---- */
+
+/* "a=1,b=2" as WITH (a = '1', b = '2'). */
+static void
+append_with(StringInfo text, const char *parameters)
+{
+	char	   *rest = pstrdup(parameters);
+	char	   *item;
+	const char *separator = " WITH (";
+
+	while ((item = strsep(&rest, ",")) != NULL)
+	{
+		char	   *value = strchr(item, '=');
+
+		if (value == NULL)
+			continue;
+		*value++ = '\0';
+		appendStringInfo(text, "%s%s = %s", separator, quote_identifier(item),
+						 quote_literal_cstr(value));
+		separator = ", ";
+	}
+	if (strcmp(separator, ", ") == 0)
+		appendStringInfoChar(text, ')');
+}
+
+static void
+append_statements(StringInfo text, const BufferPoolDefinition *definition)
+{
+	appendStringInfo(text, "CREATE BUFFER POOL %s%s HANDLER %s",
+					 quote_identifier(definition->name),
+					 definition->remainder ? " REMAINDER" : "",
+					 quote_identifier(definition->algorithm));
+	if (!definition->remainder)
+		appendStringInfo(text, " SIZE '" UINT64_FORMAT "'",
+						 (uint64) definition->target * BLCKSZ);
+	append_with(text, definition->parameters);
+	appendStringInfoString(text, ";\n");
+	if (definition->comment[0] != '\0')
+		appendStringInfo(text, "COMMENT ON BUFFER POOL %s IS %s;\n",
+						 quote_identifier(definition->name),
+						 quote_literal_cstr(definition->comment));
+}
+
+const char *
+show_bufferpool_definitions(void)
+{
+	static char *shown = NULL;
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 1; i < BufferPoolsReserved(); i++)
+	{
+		BufferPoolDefinition definition;
+
+		if (BufferPools[i].shared == NULL || &BufferPools[i] == RecycleBufferPool)
+			continue;
+		BufferPoolReadDefinition(&BufferPools[i], &definition);
+		if (definition.name[0] != '\0')
+			append_statements(&text, &definition);
+	}
+	if (shown != NULL)
+		pfree(shown);
+	shown = MemoryContextStrdup(TopMemoryContext, text.data);
+	pfree(text.data);
+	return shown;
+}
