@@ -91,10 +91,10 @@ test-server: $(STAMPS)/installed $(STAMPS)/dev ## build the server with assertio
 	postgres/build stock $(OPTIONS) $(TARBALL)
 	$(BIN)/pytest -q -n 2 tests/server
 
-test-stress: $(STAMPS)/installed $(STAMPS)/dev ## crash a server under load in ROUNDS rounds (one with each of ALGORITHMS: six minutes) and verify it
+test-stress: $(STAMPS)/installed $(STAMPS)/dev ## crash a server under load in ROUNDS rounds (one with each of ALGORITHMS: six minutes) and verify it; POOLS=1 also changes named pools
 	scripts/system-packages postgres $(OPTIONS)
 	postgres/build debug $(OPTIONS) $(TARBALL)
-	PYTHONPATH=tests $(BIN)/python -m server.stress $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ALGORITHMS),--algorithms $(ALGORITHMS))
+	PYTHONPATH=tests $(BIN)/python -m server.stress $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ALGORITHMS),--algorithms $(ALGORITHMS)) $(if $(POOLS),--pools)
 
 test-suites: $(STAMPS)/installed ## PostgreSQL's regress and isolation suites under ALGORITHMS (plain configuration and all)
 	scripts/system-packages postgres $(OPTIONS)

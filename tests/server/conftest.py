@@ -27,9 +27,7 @@ def template() -> Iterator[Instance]:
     instance.remove()
 
 
-@pytest.fixture
-def make(template: Instance) -> Iterator[Make]:
-    """Makes started instances: make(algorithm, setting=value, …), a dot in a name as __."""
+def makes(template: Instance) -> Iterator[Make]:
     made: list[Instance] = []
 
     def make_one(algorithm: str = "clock", **settings: str) -> Instance:
@@ -58,3 +56,15 @@ def make(template: Instance) -> Iterator[Make]:
     yield make_one
     for instance in made:
         instance.remove()
+
+
+@pytest.fixture
+def make(template: Instance) -> Iterator[Make]:
+    """Makes started instances: make(algorithm, setting=value, …), a dot in a name as __."""
+    yield from makes(template)
+
+
+@pytest.fixture(scope="module")
+def make_once(template: Instance) -> Iterator[Make]:
+    """Likewise, for a server that the tests of a module share."""
+    yield from makes(template)

@@ -224,7 +224,8 @@ def set_up(server: Instance) -> None:
 # Whom an administrator may end.  (Auxiliary processes are killed, not ended.)
 VICTIM = (
     "SELECT {}(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type IN"
-    " ('client backend', 'parallel worker', 'autovacuum worker', 'buffer reference recorder')"
+    " ('client backend', 'parallel worker', 'autovacuum worker', 'buffer reference recorder',"
+    " 'buffer pool writer')"
     " ORDER BY random() LIMIT 1"
 )
 RESOLVE = (
@@ -235,6 +236,8 @@ RESOLVE = (
 class Interruptions(threading.Thread):
     """Cancels, terminates, records, resolves what was left prepared."""
 
+    longest_pause = 0.3
+
     def __init__(self, server: Instance, rng: random.Random, enough: threading.Event) -> None:
         super().__init__()
         self.done: Counter[str] = Counter()
@@ -244,9 +247,9 @@ class Interruptions(threading.Thread):
         self._enough = enough
 
     def run(self) -> None:
-        actions = {self.cancel: 5, self.terminate: 3, self.record: 2, self.resolve: 2}
+        actions = self.actions()
         try:
-            while not self._enough.wait(self._rng.uniform(0.02, 0.3)):
+            while not self._enough.wait(self._rng.uniform(0.02, self.longest_pause)):
                 (action,) = self._rng.choices(list(actions), list(actions.values()))
                 try:
                     action()
@@ -255,6 +258,10 @@ class Interruptions(threading.Thread):
                     continue  # the server is away, or it was this session that was hit
         except Exception as error:
             self.error = error
+
+    def actions(self) -> dict[Callable[[], None], int]:
+        """What may be done, and how often."""
+        return {self.cancel: 5, self.terminate: 3, self.record: 2, self.resolve: 2}
 
     def cancel(self) -> None:
         self._server.query(VICTIM.format("pg_cancel_backend"))

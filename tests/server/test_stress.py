@@ -7,6 +7,7 @@ import random
 import pytest
 
 from server.conftest import Make
+from server.pool_stress import PoolStress
 from server.stress import Stress, unexpected
 
 
@@ -54,3 +55,10 @@ def test_losses_are_noticed(make: Make) -> None:
 )
 def test_what_the_log_may_say(line: str, trouble: bool) -> None:
     assert unexpected(line) == trouble
+
+
+def test_pools_that_change_all_the_time(make: Make) -> None:
+    stress = PoolStress(make("arc"))
+    result = stress.round("arc", random.Random(1), seconds=8)
+    assert result.wrong == [], str(result)
+    assert result.done["create"] and result.done["resize"] and result.done["switch"]

@@ -1,0 +1,147 @@
+"""Named pools: what their tests have in common."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from server.conftest import Make
+from server.load import wait_for
+from tidepool.errors import TidepoolError
+from tidepool.server import Instance
+
+BUFFERS = 1024
+FLOOR = 128  # that DEFAULT keeps: an eighth, since there are few backends
+SETTINGS = {"shared_buffers": "8MB", "max_connections": "20"}
+
+
+def server_with_pools(make: Make, algorithm: str = "clock", **settings: str) -> Instance:
+    return make(algorithm, **(SETTINGS | settings))
+
+
+def create(server: Instance, name: str, handler: str = "lru", size: str = "1MB") -> None:
+    server.query(f"CREATE BUFFER POOL {name} HANDLER {handler} SIZE '{size}'")
+
+
+def sizes(server: Instance) -> dict[str, int]:
+    """Buffers of each pool."""
+    rows = server.query("SELECT name, buffers FROM pg_bufferpool").splitlines()
+    return {name: int(buffers) for name, buffers in (row.split("|") for row in rows)}
+
+
+def pool(server: Instance, name: str, columns: str) -> str:
+    return server.query(f"SELECT {columns} FROM pg_bufferpool WHERE name = '{name}'")
+
+
+def stat(server: Instance, name: str, *columns: str) -> list[int]:
+    """Statistics of one pool."""
+    query = f"SELECT {', '.join(columns)} FROM pg_stat_bufferpool WHERE name = '{name}'"
+    return [int(value) for value in server.query(query).split("|")]
+
+
+def pages(server: Instance, relation: str, database: str = "postgres") -> dict[str, int]:
+    """Resident pages of a relation by pool."""
+    query = (
+        "SELECT pool, sum(resident) FROM pg_bufferpool_relations"
+        f" WHERE relation = '{relation}'::regclass GROUP BY pool"
+    )
+    rows = server.query(query, database=database).splitlines()
+    return {name: int(count) for name, count in (row.split("|") for row in rows)}
+
+
+def fill(server: Instance, table: str, count: int, options: str = "", first: int = 1) -> None:
+    """A table of about this many pages, a row in each, with an index."""
+    server.query(
+        f"CREATE TABLE {table} (id int, pad text) WITH (fillfactor = 10{options})",
+        f"CREATE INDEX {table}_id ON {table} (id)",
+        f"INSERT INTO {table} SELECT i, repeat('x', 500)"
+        f" FROM generate_series({first}, {first + count - 1}) i",
+        f"VACUUM ANALYZE {table}",
+    )
+
+
+def violations(server: Instance) -> list[str]:
+    """What is wrong with the pools; must be none."""
+    wrong = server.query("SELECT * FROM pg_bufferpool_check()").splitlines()
+    counted = server.query(
+        "SELECT name, b.n, p.buffers FROM pg_bufferpool p"
+        " LEFT JOIN (SELECT pool, count(*) AS n FROM pg_bufferpool_buffers GROUP BY pool) b"
+        " ON b.pool = p.name WHERE coalesce(b.n, 0) <> p.buffers"
+    )
+    wrong += [f"counted, and said: {row}" for row in counted.splitlines()]
+    total = "pg_size_bytes(current_setting('shared_buffers')) / 8192"
+    if server.query(f"SELECT sum(buffers) = {total} FROM pg_bufferpool") != "t":
+        wrong.append("buffers are missing, or counted twice")
+    return wrong
+
+
+def definitions(server: Instance) -> list[str]:
+    return server.query("SHOW bufferpool.definitions").splitlines()
+
+
+# ---- sessions beside this one ----
+
+
+class Session:
+    """One statement after the other in a session of its own, not awaited."""
+
+    def __init__(self, server: Instance, *queries: str, database: str = "postgres") -> None:
+        words = [word for query in queries for word in ("-c", query)]
+        self._process = subprocess.Popen(
+            [server.bin / "psql", "-XAtq", "-d", database, *words],
+            env=server.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def result(self, seconds: float = 60) -> str:
+        """What it has printed, when it has ended."""
+        return self._process.communicate(timeout=seconds)[0]
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@contextmanager
+def pinned(server: Instance, table: str, row: int = 1) -> Iterator[None]:
+    """Keep the page of a row pinned."""
+    session = Session(
+        server,
+        f"BEGIN; DECLARE c CURSOR FOR SELECT * FROM {table} WHERE ctid = '({row - 1},1)';"
+        f" FETCH 1 FROM c; SELECT pg_sleep(600) /* {table} {row} */",
+    )
+    me = f"query LIKE '%/* {table} {row} */%' AND pid <> pg_backend_pid()"
+    try:
+        wait_for(
+            "a page is pinned",
+            lambda: (
+                server.query(
+                    f"SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND {me}"
+                )
+                == "1"
+            ),
+        )
+        yield
+    finally:
+        server.query(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {me}")
+        session.result()
+
+
+def wait_for_phase(server: Instance, phase: str) -> None:
+    query = "SELECT phase FROM pg_stat_progress_bufferpool"
+    wait_for(f"a statement is {phase}", lambda: server.query(query) == phase)
+
+
+def fails(server: Instance, *queries: str) -> str:
+    """The error that these queries end with."""
+    try:
+        server.query(*queries)
+    except TidepoolError as error:
+        return str(error)
+    raise AssertionError(f"{queries[-1]} did not fail")
