@@ -36,7 +36,7 @@
  */
 #include "tidepool/pool.h"
 
-#define MAX_QUEUES 8
+#define MAX_QUEUES 8			/* the paper's */
 
 enum
 {

@@ -30,7 +30,7 @@
  */
 #include "tidepool/parts/usage_ring.h"
 
-#define MAX_PARTITIONS 16
+#define MAX_PARTITIONS 16		/* the proposal's */
 
 enum
 {

@@ -108,7 +108,11 @@ typedef struct pbm_choice
 
 _Static_assert(sizeof(pbm_choice) <= TP_CHOOSER_SIZE, "a choice fits a chooser");
 
-#define SHARED_NOW_STEP 1000	/* microseconds */
+/*
+ * Microseconds between two writes of a shared pool's `now`: other processes
+ * lose the cache line about a thousand times a second at most.
+ */
+#define SHARED_NOW_STEP 1000
 
 static uint32_t
 param(const tp_pool *pool, int which)

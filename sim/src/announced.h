@@ -13,9 +13,10 @@
 #include "events.h"
 #include "pagemap.h"
 
+/* The registry takes 1.2 MB. */
 #define ANNOUNCED_SCANS		1024	/* that can run at once; further ones are
 									 * not predicted */
-#define ANNOUNCED_BITMAPS	256
+#define ANNOUNCED_BITMAPS	256 /* further bitmap scans count as ranges */
 
 typedef struct announced
 {

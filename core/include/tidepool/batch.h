@@ -43,7 +43,7 @@
 
 #include "tidepool/pool.h"
 
-#define TP_BATCH_MAX 1024		/* entries of the largest queue */
+#define TP_BATCH_MAX 1024		/* entries of the largest queue: 24 KiB */
 
 /* What an entry is, in its flags; otherwise it is a hit. */
 #define TP_BATCH_ADMISSION	UINT32_C(0x80000000)	/* the page has come in */

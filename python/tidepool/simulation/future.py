@@ -14,7 +14,7 @@ from tidepool.errors import TidepoolError
 from tidepool.simulation.events import Events
 from tidepool.traces.model import Chunk
 
-FIRST_ROOM = 1 << 20  # events
+FIRST_ROOM = 1 << 20  # events: 8 MiB
 IN_MEMORY_EVENTS = 1 << 26  # 512 MiB; beyond, a temporary file of 8 bytes an event
 
 

@@ -9,7 +9,8 @@
 #include "tidepool/pool.h"
 #include "tidepool/parts/random.h"
 
-#define SAMPLE_MAX 256			/* frames in a sample */
+#define SAMPLE_MAX 256			/* frames in a sample; with their values 3 KiB
+								 * of stack */
 
 /* Draws for each frame wanted; after these the sample stays smaller. */
 #define SAMPLE_TRIES 4

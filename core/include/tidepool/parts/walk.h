@@ -71,7 +71,9 @@ uint32_t	tp_coldest_bands(const tp_pool *pool, tp_cursor *cursor,
  * first, then every TP_COUNT_EVERY'th.  After TP_COUNTED pages, or as many as
  * there are frames, it sets the threshold and starts counting again.  Bands
  * below the threshold are cold; of the threshold's own band the part that the
- * share still lacks is, spread evenly.
+ * share still lacks is, spread evenly.  A share counted in TP_COUNTED pages has
+ * a standard error of about 0.03 at most, and the threshold is set anew every
+ * 1,792 resident frames.
  *
  * band_of may be called without the pool's lock and for a frame that has just
  * been freed; bands is at most TP_MAX_BANDS.

@@ -70,9 +70,11 @@
 #include "tidepool/page.h"
 
 #define TP_BLOCK_GROUP		128 /* blocks: 1 MiB of 8 KiB pages */
-#define TP_SCAN_LANES		8	/* scans in a tp_scan_lanes */
-#define TP_SCAN_PROBES		8	/* places that a relation may take */
-#define TP_BITMAP_GROUPS	4096	/* bits of a bitmap */
+#define TP_SCAN_LANES		8	/* scans in a tp_scan_lanes: bits of `used` */
+#define TP_SCAN_PROBES		8	/* places that a relation may take: see
+								 * tp_scans_size */
+#define TP_BITMAP_GROUPS	4096	/* bits of a bitmap: block groups of 4
+									 * GiB, in 512 bytes */
 #define TP_HISTORY_REGIONS	128 /* parts of a relation with counts of their
 								 * own */
 #define TP_HISTORY_SCANS	32	/* after which a count has faded to half */

@@ -58,10 +58,11 @@
 
 #include "tidepool/prediction/scan.h"
 
-#define TP_TRAIL_EVERY		16	/* one tuple of this many is marked */
+#define TP_TRAIL_EVERY		16	/* one tuple of this many is marked: see COSTS */
 #define TP_TRAIL_MAX		65535	/* scans at a time */
 #define TP_TRAIL_TIMEOUT	10000000	/* microseconds without a mark after
-										 * which a scan's place may be reused */
+										 * which a scan's place may be reused;
+										 * only a full table asks */
 
 /*
  * A handle is generation << 32 | TP_TRAIL_HANDLE | number.  No handle of

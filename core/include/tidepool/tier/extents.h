@@ -51,7 +51,7 @@
 #define TP_WINDOW_READS 20
 #define TP_SEQUENTIAL_ABOVE 2
 
-#define TP_WINDOW_MAX 64		/* reads in a window, at most */
+#define TP_WINDOW_MAX 64		/* reads in a window, at most: 1 KiB */
 #define TP_EXTENT_PROBES 8		/* slots that an extent may be in */
 
 /* A temperature as of an epoch; as of the next it is half of that. */
