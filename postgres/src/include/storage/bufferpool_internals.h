@@ -365,6 +365,10 @@ typedef enum BufferPoolWalkStage
 	BUFFERPOOL_WALK_END
 } BufferPoolWalkStage;
 
+/*
+ * Nodes that a walk remembers, 16 bytes each.  It loses its place only if all
+ * of them have moved.
+ */
 #define BUFFERPOOL_WALK_ANCHORS 16
 
 /* A node that a walk has visited, and its predecessor at that time. */

@@ -19,9 +19,12 @@
 /* Events in a ring, a power of two; -1: not decided yet; 0: no recording. */
 extern PGDLLIMPORT int bufferpool_trace_buffers;
 
-#define MAX_TRACE_BUFFERS	(1024 * 1024)
+#define MAX_TRACE_BUFFERS	(1024 * 1024)	/* 32 MiB for each process */
 
-/* The range of the default; if less than LEAST would fit, it is 0. */
+/*
+ * The range of the default, 2 to 128 KiB for each process; if less than LEAST
+ * would fit, it is 0.
+ */
 #define LEAST_TRACE_BUFFERS 64
 #define AMPLE_TRACE_BUFFERS 4096
 

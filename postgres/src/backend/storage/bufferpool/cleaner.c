@@ -58,7 +58,7 @@
  * As in BgBufferSync, the smoothed rate follows a decline slowly and a rise at
  * once.  (At once is RISE_MILLISECONDS: rates over shorter times are noise.)
  */
-#define SMOOTHING_SAMPLES 16	/* of bgwriter_delay */
+#define SMOOTHING_SAMPLES 16	/* of bgwriter_delay, BgBufferSync's number */
 #define RISE_MILLISECONDS 20
 
 /*
@@ -67,7 +67,7 @@
  * of the pool is replaced between two: each newcomer stays for some rounds.
  */
 #define REPLACED_SHARE 512
-#define LEAST_DELAY 2			/* milliseconds */
+#define LEAST_DELAY 2			/* milliseconds: at most 500 rounds a second */
 
 /* ---- from round to round ---- */
 

@@ -31,7 +31,7 @@
 #include "storage/shmem.h"
 #include "utils/guc_hooks.h"
 
-/* By default: at most this part of shared_buffers. */
+/* By default: at most this part of shared_buffers, 1.6 %. */
 #define TRACE_BUFFERS_SHARE 64
 
 /* What the processes need to know.  The recorder sets it before the flag. */

@@ -17,7 +17,7 @@
 #include "miscadmin.h"
 #include "storage/bufferpool_internals.h"
 
-#define MAX_POLICIES 128
+#define MAX_POLICIES 128		/* 2 KiB of each process */
 
 typedef struct Algorithm
 {

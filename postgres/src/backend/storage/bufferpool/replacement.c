@@ -38,7 +38,10 @@
 #include "storage/bufferpool_internals.h"
 #include "storage/bufmgr.h"
 
-/* Useless proposals after which the clock chooses instead. */
+/*
+ * Useless proposals after which the clock chooses instead: a bound, so that a
+ * miss ends whatever other processes do.
+ */
 #define MAX_PROPOSALS 64
 
 /* Has the algorithm refused the page of the last search? */

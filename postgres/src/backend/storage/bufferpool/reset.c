@@ -40,7 +40,10 @@
 #include "storage/bufferpool_internals.h"
 #include "storage/bufmgr.h"
 
-/* Others (the checkpointer, say) may have a buffer pinned for an instant. */
+/*
+ * Others (the checkpointer, say) may have a buffer pinned for an instant.  The
+ * pauses take less than a tenth of a second in all.
+ */
 #define MAX_TRIES 10
 #define PAUSE_MICROSECONDS 10000
 
