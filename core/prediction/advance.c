@@ -14,12 +14,16 @@
 #include "prediction/position.h"
 #include "prediction/registry.h"
 
-/* A new measurement's weight in the smoothed speed. */
+/*
+ * A new measurement's weight in the smoothed speed.  With 1/16 and 1 misses
+ * differ by -1.2 to +0.8 % (bench/constants.py, as for the next).
+ */
 #define WEIGHT 0.25f
 
 /*
  * Upper limit of a measurement, as a multiple of the time a block took before,
- * so that a pause is soon forgotten.
+ * so that a pause is soon forgotten.  With 4 and 1,024 misses differ by -1.2 to
+ * +0.3 %.
  */
 #define SLOWDOWN 64
 

@@ -6,7 +6,10 @@
 
 #include "tidepool/prediction/scan.h"
 
-/* The speed that is assumed until one has been measured. */
+/*
+ * The speed that is assumed until one has been measured.  With a tenth and ten
+ * times of it misses differ by less than 0.1 % (bench/constants.py).
+ */
 #define FIRST_BLOCK_TIME 20.0f	/* microseconds a block: about 400 MB/s */
 
 static size_t
