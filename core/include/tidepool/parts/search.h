@@ -107,6 +107,8 @@ tp_lists_search(const tp_pool *pool, const uint8_t *lists, uint32_t count,
  *
  * Costs: at most TP_LOOKS_AGAIN looks a search.  A frame that becomes usable
  * is found after at most as many searches as there are frames on the list.
+ * Misses grow by up to 1.1 % with one look, by 0.5 % with eight
+ * (bench/constants.py).
  */
 #define TP_LOOKS_AGAIN 2
 
