@@ -18,6 +18,11 @@
 
 #include "tidepool/page.h"
 
+/*
+ * The devices of the simulator have the same.  If only the temperatures had
+ * others, page_temperature would take up to 3 % more time with 8 streams, 11 %
+ * with 256, 3 % with gaps of 8 pages, 15 % with 128 (bench/constants.py).
+ */
 #define TP_STREAMS 64
 #define TP_STREAM_GAP 32		/* pages: 256 kB */
 
