@@ -7,7 +7,8 @@
 #include "tidepool/tier/extents.h"
 
 /*
- * For policies without these parameters, in reads for each frame of the pool.
+ * For policies without these parameters, in reads for each frame of the pool:
+ * tac's default, and a second temperature that tac does not read.
  */
 #define DEFAULT_AGING 10
 #define DEFAULT_BURST 1
