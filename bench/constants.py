@@ -19,7 +19,7 @@ chance does.
   ssd_improvement.py.  The constants of streams are replaced in the policies'
   temperatures alone; the devices keep theirs.
 
-Needs a C compiler.  Takes about 10 minutes on one core, two with --quick.
+Needs a C compiler.  Takes 5 to 15 minutes on one core, less with --quick.
 """
 
 from __future__ import annotations
