@@ -12,11 +12,14 @@
 
 /*
  * Blocks after which a scan's speed is measured.  With 8 misses differ by less
- * than 1 %, with 128 they grow by up to 33 % (bench/constants.py).
+ * than 1 %, with 128 they grow by up to 33 %, on small tables (bench/constants.py).
  */
 #define STRIDE (TP_BLOCK_GROUP / 4)
 
-/* With 4 misses are the same, with 64 up to 1.0 % fewer (likewise). */
+/*
+ * With 4 misses are the same, with 64 up to 1.0 % fewer (likewise), where no
+ * scan vanishes.
+ */
 #define TIMEOUT_STRIDES 16
 
 /*
