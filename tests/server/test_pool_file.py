@@ -186,7 +186,10 @@ def test_a_damaged_file(make: Make, damage: Callable[[Path], None], message: str
         )
         assert sizes(server) == {"DEFAULT": BUFFERS}
         return
+    damaged = file(server).read_bytes()
     create(server, "hot")
+    if message == CORRUPT:
+        assert file(server).with_suffix(".corrupt").read_bytes() == damaged
     server.stop()
     assert "WARNING" not in log_of_start(server)
     assert sizes(server) == {"DEFAULT": BUFFERS - 128, "hot": 128}
