@@ -491,6 +491,7 @@ typedef struct BufferPoolProgress
 extern Size BufferPoolLayoutShmemSize(void);
 extern void BufferPoolLayoutShmemInit(void);
 extern bool BufferPoolReadProgress(BufferPoolProgress *progress);
+extern bool BufferPoolIsSwitching(const BufferPool *pool);
 extern void BufferPoolBeginProgress(const BufferPool *pool,
 									BufferPoolStage stage);
 extern void BufferPoolEndProgress(void);

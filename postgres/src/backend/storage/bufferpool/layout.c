@@ -82,6 +82,17 @@ BufferPoolReadProgress(BufferPoolProgress *progress)
 		BackendPidGetProc(progress->pid) != NULL;
 }
 
+/* Is the pool's algorithm being changed?  It may not know all pages then. */
+bool
+BufferPoolIsSwitching(const BufferPool *pool)
+{
+	BufferPoolProgress progress;
+
+	return BufferPoolReadProgress(&progress) &&
+		progress.stage == BUFFERPOOL_SWITCHING &&
+		FindBufferPool(progress.pool) == pool;
+}
+
 static void
 begin_progress(const BufferPool *pool, const BufferPoolDefinition *definition,
 			   BufferPoolStage stage)

@@ -21,8 +21,8 @@
  *	  - All processes use the new algorithm.  Pages that came in during the first
  *		two phases, and which it does not know, are reported to it.
  *
- * Interrupts are held off from the first barrier to the second, so that no pool
- * is left without an algorithm.
+ * Interrupts are held off throughout, so that no pool is left without an
+ * algorithm, and no page unknown to it.
  *
  * src/backend/storage/bufferpool/switch.c
  *
@@ -34,7 +34,8 @@
 #include "storage/bufferpool_internals.h"
 #include "storage/bufmgr.h"
 
-/* Before pages in pinned buffers are tried again. */
+/* How often pages in pinned buffers are tried, and the pauses between. */
+#define MAX_TRIES 100
 #define PAUSE_MICROSECONDS 10000
 
 /* ---- the old algorithm's order ---- */
@@ -227,10 +228,11 @@ free_empty(int buf_id)
 
 /*
  * Report all pages.  Buffers do not move now.  Returns false if some must be
- * tried again.
+ * tried again; with force, pinned ones are reported as well.  (Should another
+ * process report one in the same moment, that costs a count that is off by one.)
  */
 static bool
-report_pages(BufferPool *pool)
+report_pages(BufferPool *pool, bool force)
 {
 	bool		all = true;
 
@@ -239,10 +241,12 @@ report_pages(BufferPool *pool)
 		if (BufferPoolOf(buf_id) != pool)
 			continue;
 		free_empty(buf_id);
-		if (pool->flags & TP_CHOICE_LOCK_FREE)
-			all &= report_page_pinned(pool, buf_id);
-		else
+		if (!(pool->flags & TP_CHOICE_LOCK_FREE))
 			report_page_locked(pool, buf_id);
+		else if (force)
+			report_page(pool, buf_id);
+		else
+			all &= report_page_pinned(pool, buf_id);
 	}
 	return all;
 }
@@ -285,14 +289,11 @@ BufferPoolSwitch(BufferPool *pool, const BufferPoolDefinition *definition)
 
 	BufferPoolDefine(pool, definition);
 	BufferPoolAwaitFollowers();
-	RESUME_INTERRUPTS();
 	if (BufferPoolHasAlgorithm(pool))
-		while (!report_pages(pool))
-		{
-			CHECK_FOR_INTERRUPTS();
+		for (int tries = 1; !report_pages(pool, tries == MAX_TRIES); tries++)
 			pg_usleep(PAUSE_MICROSECONDS);
-		}
 	BufferPoolEndProgress();
+	RESUME_INTERRUPTS();
 	pfree(order.buf_ids);
 	pfree(included);
 }
