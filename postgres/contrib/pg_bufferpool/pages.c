@@ -27,14 +27,12 @@
 #include "utils/hsearch.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+#include "walk.h"
 
 PG_FUNCTION_INFO_V1(pg_bufferpool_get_buffers);
 PG_FUNCTION_INFO_V1(pg_bufferpool_get_relations);
 PG_FUNCTION_INFO_V1(pg_bufferpool_move);
 PG_FUNCTION_INFO_V1(pg_bufferpool_reset_options);
-
-/* Buffers between two checks for interrupts, or for which a lock is held. */
-#define SLICE 1000
 
 /* ---- looking at a buffer ---- */
 
@@ -99,6 +97,7 @@ typedef struct Place
 
 typedef struct PlaceSlice
 {
+	Place	   *places;			/* [NBuffers] */
 	int			n;
 	BufferPoolListEntry entries[SLICE];
 } PlaceSlice;
@@ -112,48 +111,31 @@ take_entry(void *arg, const BufferPoolListEntry *entry)
 	slice->entries[slice->n++] = *entry;
 }
 
-/* The places of this pool's pages. */
 static void
-find_places(BufferPool *pool, Place *places, PlaceSlice *slice)
+note_places(void *arg)
 {
-	BufferPoolListWalk walk = {0};
-	bool		more = true;
+	PlaceSlice *slice = arg;
 
-	walk.shown = palloc_extended(NBuffers * sizeof(bool),
-								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	while (more)
-	{
-		tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
-
-		CHECK_FOR_INTERRUPTS();
-		if (!BufferPoolHasAlgorithm(pool))
-			break;				/* it has been changed */
-		slice->n = 0;
-		BufferPoolLock(pool);
-		BufferPoolCommitQueue(pool, &access);
-		more = BufferPoolShowLists(pool, &walk, SLICE, take_entry, slice);
-		BufferPoolUnlock(pool);
-		for (int i = 0; i < slice->n; i++)
-			if (slice->entries[i].buf_id >= 0)
-				places[slice->entries[i].buf_id] = (Place)
-				{
-					slice->entries[i].list, slice->entries[i].position
-				};
-	}
-	pfree(walk.shown);
+	for (int i = 0; i < slice->n; i++)
+		if (slice->entries[i].buf_id >= 0)
+			slice->places[slice->entries[i].buf_id] = (Place)
+			{
+				slice->entries[i].list, slice->entries[i].position
+			};
+	slice->n = 0;
 }
 
 static Place *
 all_places(void)
 {
-	Place	   *places = palloc_extended(NBuffers * sizeof(Place),
-										 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	PlaceSlice *slice = palloc0_object(PlaceSlice);
 
+	slice->places = palloc_extended(NBuffers * sizeof(Place),
+									MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	for (int i = 0; i < BufferPoolsReserved(); i++)
 		if (BufferPoolHasAlgorithm(&BufferPools[i]))
-			find_places(&BufferPools[i], places, slice);
-	return places;
+			WalkBufferPoolLists(&BufferPools[i], take_entry, note_places, slice);
+	return slice->places;
 }
 
 Datum

@@ -16,6 +16,7 @@
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "walk.h"
 
 PG_MODULE_MAGIC_EXT(
 					.name = "pg_bufferpool",
@@ -258,17 +259,13 @@ pg_bufferpool_algorithms(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/*
- * Buffers for which the pool's lock is held at a time.  Between slices other
- * processes can take it, and interrupts are checked.
- */
-#define SLICE 1000
-
 /* ---- lists ---- */
 
 /* Entries of a slice, and their pages at that time. */
 typedef struct ListSlice
 {
+	ReturnSetInfo *rsinfo;
+	BufferPoolDefinition pool;
 	int			n;
 	BufferPoolListEntry entries[SLICE];
 	BufferTag	tags[SLICE];
@@ -321,46 +318,31 @@ put_entry(ReturnSetInfo *rsinfo, const char *pool,
 }
 
 static void
-show_lists(ReturnSetInfo *rsinfo, BufferPool *pool, ListSlice *slice)
+put_slice(void *arg)
 {
-	BufferPoolDefinition definition;
-	BufferPoolListWalk walk = {0};
-	bool		more = true;
+	ListSlice  *slice = arg;
 
-	BufferPoolReadDefinition(pool, &definition);
-	walk.shown = palloc_extended(NBuffers * sizeof(bool),
-								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	while (more)
-	{
-		tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
-
-		CHECK_FOR_INTERRUPTS();
-		if (!BufferPoolHasAlgorithm(pool))
-			break;				/* it has been changed */
-		slice->n = 0;
-		BufferPoolLock(pool);
-		BufferPoolCommitQueue(pool, &access);
-		more = BufferPoolShowLists(pool, &walk, SLICE, copy_entry, slice);
-		BufferPoolUnlock(pool);
-		for (int i = 0; i < slice->n; i++)
-			put_entry(rsinfo, definition.name, &slice->entries[i],
-					  &slice->tags[i]);
-	}
-	pfree(walk.shown);
+	for (int i = 0; i < slice->n; i++)
+		put_entry(slice->rsinfo, slice->pool.name, &slice->entries[i],
+				  &slice->tags[i]);
+	slice->n = 0;
 }
 
 Datum
 pg_bufferpool_lists(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	ListSlice  *slice;
+	/* zeroed now, so that no page fault happens under the lock */
+	ListSlice  *slice = palloc0_object(ListSlice);
 
 	InitMaterializedSRF(fcinfo, 0);
-	/* zeroed now, so that no page fault happens under the lock */
-	slice = palloc0_object(ListSlice);
+	slice->rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	for (int i = 0; i < BufferPoolsReserved(); i++)
-		if (BufferPoolHasAlgorithm(&BufferPools[i]))
-			show_lists(rsinfo, &BufferPools[i], slice);
+	{
+		if (!BufferPoolHasAlgorithm(&BufferPools[i]))
+			continue;
+		BufferPoolReadDefinition(&BufferPools[i], &slice->pool);
+		WalkBufferPoolLists(&BufferPools[i], copy_entry, put_slice, slice);
+	}
 	return (Datum) 0;
 }
 
