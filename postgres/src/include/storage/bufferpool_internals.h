@@ -220,6 +220,7 @@ BufferPoolHasAlgorithm(const BufferPool *pool)
 extern PGDLLIMPORT bool BufferPoolActive;
 
 /* stats.c */
+extern int	BufferPoolProcessCount(void);
 extern Size BufferPoolStatsShmemSize(void);
 extern void BufferPoolStatsShmemInit(void);
 extern void BufferPoolStatsInitProcess(void);
@@ -414,12 +415,20 @@ extern void BufferPoolDescribe(BufferPool *pool,
 extern void BufferPoolSetView(BufferPool *pool,
 							  const BufferPoolDefinition *definition);
 extern void BufferPoolFollowDefinition(BufferPool *pool);
-extern void BufferPoolFollowDefinitions(void);
-extern void BufferPoolAwaitFollowers(void);
-extern bool ProcessBarrierBufferPools(void);
 extern int	BufferPoolFrameBytes(void);
 extern bool BufferPoolHasMemoryFor(const tp_policy *policy,
 								   const double *params);
+
+/* followers.c */
+extern Size BufferPoolFollowersShmemSize(void);
+extern void BufferPoolFollowersShmemInit(void);
+extern void BufferPoolDefinitionChanged(void);
+extern void BufferPoolFollowDefinitions(void);
+extern void BufferPoolAwaitFollowers(void);
+extern bool ProcessBarrierBufferPools(void);
+
+/* restore.c */
+extern void BufferPoolMakePools(void);
 
 /* lock.c */
 extern bool BufferPoolTryLock(BufferPool *pool);

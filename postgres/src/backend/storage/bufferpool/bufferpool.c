@@ -9,18 +9,11 @@
  */
 #include "postgres.h"
 
-#include "access/xlog.h"
-#include "access/xlogrecovery.h"
 #include "miscadmin.h"
 #include "storage/bufferpool_internals.h"
-#include "storage/latch.h"
-#include "storage/proc.h"
-#include "storage/procsignal.h"
 #include "storage/shmem.h"
 #include "tidepool/arrays.h"
 #include "utils/guc_tables.h"
-#include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 char	   *bufferpool_algorithm;
 char	   *bufferpool_parameters;
@@ -116,57 +109,6 @@ configured(bool complain)
 					 errhint("\"tidepool policies\" lists the parameters of each algorithm and their ranges.")));
 	}
 	return result;
-}
-
-/* ---- who has followed ---- */
-
-/*
- * A process that has set up its views notes as of which change.  So a statement
- * can wait until none has an older view.  It does not wait for processes that
- * read no pages: an archiver, say, may be busy for hours.
- */
-typedef struct Followers
-{
-	pg_atomic_uint32 changes;	/* of definitions, so far */
-	pg_atomic_uint32 followed[FLEXIBLE_ARRAY_MEMBER];	/* [ProcNumber] */
-} Followers;
-
-/* followed of such a process.  (No other one will see so many changes.) */
-#define READS_NO_PAGES PG_UINT32_MAX
-
-/* Between two looks at what others have followed. */
-#define PAUSE_MILLISECONDS 1
-
-/* Before a word in the log. */
-#define PATIENCE_MILLISECONDS 5000
-
-static Followers *followers;
-
-static int
-process_count(void)
-{
-	return MaxBackends + NUM_AUXILIARY_PROCS;
-}
-
-static Size
-followers_size(void)
-{
-	return add_size(offsetof(Followers, followed),
-					mul_size(process_count(), sizeof(pg_atomic_uint32)));
-}
-
-static void
-init_followers(void)
-{
-	bool		found;
-
-	followers = ShmemInitStruct("Buffer Pool Followers", followers_size(),
-								&found);
-	if (found)
-		return;
-	pg_atomic_init_u32(&followers->changes, 0);
-	for (int i = 0; i < process_count(); i++)
-		pg_atomic_init_u32(&followers->followed[i], 0);
 }
 
 /* ---- set-up ---- */
@@ -275,7 +217,7 @@ BufferPoolShmemSize(void)
 	size = add_size(size, BufferPoolStatsShmemSize());
 	size = add_size(size, BufferPoolRelationShmemSize());
 	size = add_size(size, BufferPoolLayoutShmemSize());
-	size = add_size(size, followers_size());
+	size = add_size(size, BufferPoolFollowersShmemSize());
 	size = add_size(size, BufferPoolRecorderShmemSize());
 	if (reserved.pools > 1)
 		size = add_size(size, mul_size(NBuffers, sizeof(uint8)));
@@ -345,151 +287,6 @@ BufferPoolBegin(BufferPool *pool)
 		tp_share(core);
 }
 
-/* ---- the pools of the file ---- */
-
-/* Buffers that pools other than DEFAULT may have, all together. */
-static int
-most_buffers(void)
-{
-	return NBuffers - BufferPoolFloorOfDefault();
-}
-
-/*
- * Make the pools' targets fit into most buffers: in proportion, if shared_buffers
- * has become too small.  The remainder, if a pool has it, is what is left.
- */
-static void
-fit_targets(BufferPoolDefinition *definitions, int count, int most)
-{
-	double		wanted = 0;
-	double		factor;
-	int			left = most;
-
-	for (int i = 0; i < count; i++)
-		wanted += definitions[i].remainder ? BUFFERPOOL_LEAST_BUFFERS :
-			definitions[i].target;
-	factor = wanted > most ? most / wanted : 1;
-	if (factor < 1)
-		ereport(WARNING,
-				(errmsg("buffer pools are larger than \"shared_buffers\" has become, making them smaller"),
-				 errdetail("They have %.0f buffers, of %d that pools other than DEFAULT may have.",
-						   wanted, most)));
-	for (int i = 0; i < count; i++)
-		if (!definitions[i].remainder)
-		{
-			definitions[i].target = Min(left, Max((int) (definitions[i].target * factor),
-												  Min(BUFFERPOOL_LEAST_BUFFERS, most / count)));
-			left -= definitions[i].target;
-		}
-	for (int i = 0; i < count; i++)
-		if (definitions[i].remainder)
-			definitions[i].target = left;
-}
-
-/*
- * Find the algorithm that a pool of the file runs with.  One that is missing, or
- * options that it does not have, must not cost the pool: its relations would
- * lose their memory, and the next statement would write a file without it.
- */
-static void
-choose_running(BufferPoolDefinition *definition)
-{
-	const char *registered = BUFFERPOOL_CLOCK;
-	const tp_policy *policy = FindBufferPoolPolicy(definition->algorithm,
-												   &registered);
-	char	   *problem;
-
-	if (policy == NULL)
-	{
-		ereport(WARNING,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("replacement algorithm \"%s\" of buffer pool \"%s\" does not exist, using \"%s\"",
-						definition->algorithm, definition->name, BUFFERPOOL_CLOCK),
-				 errhint("Add the library that has it to \"shared_preload_libraries\".")));
-		policy = FindBufferPoolPolicy(BUFFERPOOL_CLOCK, NULL);
-		tp_policy_defaults(policy, definition->params);
-	}
-	else if (!ParsePolicyParameters(policy, definition->parameters,
-									definition->params, &problem) ||
-			 !BufferPoolHasMemoryFor(policy, definition->params))
-	{
-		ereport(WARNING,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("options of buffer pool \"%s\" are not used: \"%s\"",
-						definition->name, definition->parameters)));
-		tp_policy_defaults(policy, definition->params);
-	}
-	strlcpy(definition->running, registered, NAMEDATALEN);
-}
-
-/* Make a pool, of the buffers from first on. */
-static void
-make_pool(BufferPool *pool, const BufferPoolDefinition *definition, int first)
-{
-	memset(&BufferPoolNumbers[first], BufferPoolNumber(pool),
-		   definition->target);
-	pg_atomic_write_u32(&pool->shared->buffers, definition->target);
-	BufferPoolDefine(pool, definition);
-	BufferPoolFollowDefinition(pool);
-	BufferPoolBegin(pool);
-}
-
-/* RECYCLE, in the place of all rings. */
-static int
-make_recycle_pool(void)
-{
-	BufferPoolDefinition definition = {0};
-
-	strlcpy(definition.name, BUFFERPOOL_RECYCLE_NAME, NAMEDATALEN);
-	strlcpy(definition.algorithm, "recycle", NAMEDATALEN);
-	choose_running(&definition);
-	definition.target = Min(bufferpool_recycle_buffers, most_buffers() / 2);
-	if (definition.target < bufferpool_recycle_buffers)
-		ereport(WARNING,
-				(errmsg("\"%s\" is too large for \"shared_buffers\", using %d",
-						"bufferpool.recycle_buffers", definition.target)));
-	make_pool(RecycleBufferPool, &definition, NBuffers - definition.target);
-	return definition.target;
-}
-
-/* Make the pools that the file defines.  DEFAULT has the first buffers. */
-static void
-make_pools(void)
-{
-	int			first_named = RecycleBufferPool != NULL ? 2 : 1;
-	BufferPoolDefinition *definitions;
-	int			first = NBuffers;
-	int			count;
-
-	if (!IsPostmasterEnvironment)
-		return;
-	if (RecycleBufferPool != NULL)
-		first -= make_recycle_pool();
-	definitions = palloc_array(BufferPoolDefinition, BUFFERPOOL_MAX_NAMED);
-	count = ReadBufferPoolDefinitions(definitions, BUFFERPOOL_MAX_NAMED);
-	count = Max(count, 0);
-	if (count > npools - first_named)
-	{
-		ereport(WARNING,
-				(errmsg("there is memory for %d buffer pools, of %d that are defined",
-						npools - first_named, count),
-				 errhint("Set \"bufferpool.max_pools\", or add the libraries with their replacement algorithms to \"shared_preload_libraries\".")));
-		count = npools - first_named;
-	}
-	fit_targets(definitions, count, most_buffers() - (NBuffers - first));
-	for (int i = 0; i < count; i++)
-	{
-		choose_running(&definitions[i]);
-		first -= definitions[i].target;
-		make_pool(&BufferPools[first_named + i], &definitions[i], first);
-	}
-	pg_atomic_write_u32(&DefaultBufferPool.shared->buffers, first);
-	DefaultBufferPool.shared->definition.target = first;
-	if (first < NBuffers)
-		StrategyReset();
-	pfree(definitions);
-}
-
 static void
 attach_arrays(const Reservation *reserved)
 {
@@ -526,7 +323,7 @@ BufferPoolShmemInit(bool init)
 	BufferPoolRecorderShmemInit();
 	BufferPoolRelationShmemInit();
 	BufferPoolLayoutShmemInit();
-	init_followers();
+	BufferPoolFollowersShmemInit();
 	RecycleBufferPool = has_recycle_pool() ? &BufferPools[1] : NULL;
 	shared = ShmemInitStruct("Buffer Pools", npools * sizeof(PaddedPool),
 							 &found);
@@ -552,7 +349,7 @@ BufferPoolShmemInit(bool init)
 		BufferPoolFollowDefinition(&BufferPools[i]);
 	if (!init)
 		return;
-	make_pools();
+	BufferPoolMakePools();
 	if (BufferPoolHasAlgorithm(&DefaultBufferPool))
 		BufferPoolBegin(&DefaultBufferPool);
 }
@@ -576,7 +373,7 @@ BufferPoolDefine(BufferPool *pool, const BufferPoolDefinition *definition)
 	pool->shared->definition = *definition;
 	pool->shared->version++;
 	SpinLockRelease(&pool->shared->definition_lock);
-	pg_atomic_fetch_add_u32(&followers->changes, 1);
+	BufferPoolDefinitionChanged();
 }
 
 /* Likewise if no process need follow: the algorithm is the same. */
@@ -678,92 +475,6 @@ BufferPoolFollowDefinition(BufferPool *pool)
 		return;
 	pool->version = version;
 	BufferPoolSetView(pool, &definition);
-}
-
-/* ---- following ---- */
-
-static bool
-reads_no_pages(void)
-{
-	return AmArchiverProcess() || AmCheckpointerProcess() ||
-		AmIoWorkerProcess() || AmWalReceiverProcess() ||
-		AmWalSummarizerProcess() || AmWalWriterProcess();
-}
-
-/* Follow all definitions.  Not while an operation on a pool is under way. */
-void
-BufferPoolFollowDefinitions(void)
-{
-	uint32		changes = pg_atomic_read_membarrier_u32(&followers->changes);
-
-	for (int i = 0; i < npools; i++)
-		if (BufferPools[i].shared != NULL)
-			BufferPoolFollowDefinition(&BufferPools[i]);
-	if (MyProcNumber >= 0 && MyProcNumber < process_count())
-		pg_atomic_write_membarrier_u32(&followers->followed[MyProcNumber],
-									   reads_no_pages() ? READS_NO_PAGES :
-									   changes);
-}
-
-/* A process that has not followed the last change; -1: none. */
-static int
-find_straggler(uint32 changes)
-{
-	for (int i = 0; i < process_count(); i++)
-	{
-		uint32		followed = pg_atomic_read_u32(&followers->followed[i]);
-
-		if (GetPGProcByNumber(i)->pid != 0 && followed != READS_NO_PAGES &&
-			followed < changes)
-			return i;
-	}
-	return -1;
-}
-
-/*
- * Wait until all processes have followed the definitions.  Cannot be canceled:
- * the caller is in the middle of a change.  Processes take part wherever they
- * can be interrupted, and while they wait for a client.
- */
-void
-BufferPoolAwaitFollowers(void)
-{
-	uint32		changes = pg_atomic_read_u32(&followers->changes);
-	TimestampTz start = GetCurrentTimestamp();
-	bool		logged = false;
-	int			straggler;
-
-	HOLD_INTERRUPTS();
-	BufferPoolFollowDefinitions();
-	(void) EmitProcSignalBarrier(PROCSIGNAL_BARRIER_BUFFER_POOLS);
-	while ((straggler = find_straggler(changes)) >= 0)
-	{
-		/* a startup process that waits for WAL wakes up for nothing else */
-		if (RecoveryInProgress())
-			WakeupRecovery();
-		if (!logged && TimestampDifferenceExceeds(start, GetCurrentTimestamp(),
-												  PATIENCE_MILLISECONDS))
-		{
-			logged = true;
-			ereport(LOG,
-					(errmsg("still waiting for process %d to follow a change of buffer pools",
-							GetPGProcByNumber(straggler)->pid)));
-		}
-		/* others may wait for this process in turn */
-		if (ProcSignalBarrierPending)
-			ProcessProcSignalBarrier();
-		(void) WaitLatch(MyLatch, WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 PAUSE_MILLISECONDS, WAIT_EVENT_BUFFER_POOL_CHANGE);
-	}
-	RESUME_INTERRUPTS();
-}
-
-/* A process takes part in the barrier. */
-bool
-ProcessBarrierBufferPools(void)
-{
-	BufferPoolFollowDefinitions();
-	return true;
 }
 
 /* Called when a process begins to use shared buffers; it has a PGPROC. */

@@ -32,8 +32,9 @@ static uint16 *pending;
 
 StaticAssertDecl(TP_BATCH_MAX <= PG_UINT16_MAX, "queued entries fit");
 
-static int
-process_count(void)
+/* Numbers that processes may have. */
+int
+BufferPoolProcessCount(void)
 {
 	return MaxBackends + NUM_AUXILIARY_PROCS;
 }
@@ -41,13 +42,13 @@ process_count(void)
 static uint16 *
 pending_of(const BufferPool *pool, int process)
 {
-	return &pending[(Size) BufferPoolNumber(pool) * process_count() + process];
+	return &pending[(Size) BufferPoolNumber(pool) * BufferPoolProcessCount() + process];
 }
 
 Size
 BufferPoolStatsShmemSize(void)
 {
-	return mul_size(mul_size(BufferPoolsReserved(), process_count()),
+	return mul_size(mul_size(BufferPoolsReserved(), BufferPoolProcessCount()),
 					sizeof(uint16));
 }
 
@@ -66,7 +67,7 @@ BufferPoolStatsShmemInit(void)
 void
 BufferPoolStatsInitProcess(void)
 {
-	if (MyProcNumber < 0 || MyProcNumber >= process_count())
+	if (MyProcNumber < 0 || MyProcNumber >= BufferPoolProcessCount())
 		return;
 	for (int i = 0; i < BufferPoolsReserved(); i++)
 		BufferPoolSetPending(&BufferPools[i], 0);
@@ -91,7 +92,7 @@ BufferPoolInitCounters(BufferPoolShared *shared)
 void
 BufferPoolSetPending(const BufferPool *pool, uint32 entries)
 {
-	if (MyProcNumber >= 0 && MyProcNumber < process_count())
+	if (MyProcNumber >= 0 && MyProcNumber < BufferPoolProcessCount())
 		*pending_of(pool, MyProcNumber) = entries;
 }
 
@@ -101,7 +102,7 @@ BufferPoolPending(const BufferPool *pool)
 {
 	uint32		sum = 0;
 
-	for (int process = 0; process < process_count(); process++)
+	for (int process = 0; process < BufferPoolProcessCount(); process++)
 		sum += *pending_of(pool, process);
 	return sum;
 }

@@ -1,0 +1,159 @@
+/*-------------------------------------------------------------------------
+ *
+ * restore.c
+ *	  Make the pools at server start: those of the file, and RECYCLE.
+ *
+ * Nothing here may keep the server from starting.  What the file asks for and
+ * cannot be had, as much of it as can be is made, with a warning.
+ *
+ * src/backend/storage/bufferpool/restore.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufferpool_internals.h"
+
+/* Buffers that pools other than DEFAULT may have, all together. */
+static int
+most_buffers(void)
+{
+	return NBuffers - BufferPoolFloorOfDefault();
+}
+
+/*
+ * Make the pools' targets fit into most buffers: in proportion, if shared_buffers
+ * has become too small.  The remainder, if a pool has it, is what is left.
+ */
+static void
+fit_targets(BufferPoolDefinition *definitions, int count, int most)
+{
+	double		wanted = 0;
+	double		factor;
+	int			left = most;
+
+	for (int i = 0; i < count; i++)
+		wanted += definitions[i].remainder ? BUFFERPOOL_LEAST_BUFFERS :
+			definitions[i].target;
+	factor = wanted > most ? most / wanted : 1;
+	if (factor < 1)
+		ereport(WARNING,
+				(errmsg("buffer pools are larger than \"shared_buffers\" has become, making them smaller"),
+				 errdetail("They have %.0f buffers, of %d that pools other than DEFAULT may have.",
+						   wanted, most)));
+	for (int i = 0; i < count; i++)
+		if (!definitions[i].remainder)
+		{
+			definitions[i].target = Min(left, Max((int) (definitions[i].target * factor),
+												  Min(BUFFERPOOL_LEAST_BUFFERS, most / count)));
+			left -= definitions[i].target;
+		}
+	for (int i = 0; i < count; i++)
+		if (definitions[i].remainder)
+			definitions[i].target = left;
+}
+
+/*
+ * Find the algorithm that a pool of the file runs with.  One that is missing, or
+ * options that it does not have, must not cost the pool: its relations would
+ * lose their memory, and the next statement would write a file without it.
+ */
+static void
+choose_running(BufferPoolDefinition *definition)
+{
+	const char *registered = BUFFERPOOL_CLOCK;
+	const tp_policy *policy = FindBufferPoolPolicy(definition->algorithm,
+												   &registered);
+	char	   *problem;
+
+	if (policy == NULL)
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("replacement algorithm \"%s\" of buffer pool \"%s\" does not exist, using \"%s\"",
+						definition->algorithm, definition->name, BUFFERPOOL_CLOCK),
+				 errhint("Add the library that has it to \"shared_preload_libraries\".")));
+		policy = FindBufferPoolPolicy(BUFFERPOOL_CLOCK, NULL);
+		tp_policy_defaults(policy, definition->params);
+	}
+	else if (!ParsePolicyParameters(policy, definition->parameters,
+									definition->params, &problem) ||
+			 !BufferPoolHasMemoryFor(policy, definition->params))
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("options of buffer pool \"%s\" are not used: \"%s\"",
+						definition->name, definition->parameters)));
+		tp_policy_defaults(policy, definition->params);
+	}
+	strlcpy(definition->running, registered, NAMEDATALEN);
+}
+
+/* Make a pool, of the buffers from first on. */
+static void
+make_pool(BufferPool *pool, const BufferPoolDefinition *definition, int first)
+{
+	memset(&BufferPoolNumbers[first], BufferPoolNumber(pool),
+		   definition->target);
+	pg_atomic_write_u32(&pool->shared->buffers, definition->target);
+	BufferPoolDefine(pool, definition);
+	BufferPoolFollowDefinition(pool);
+	BufferPoolBegin(pool);
+}
+
+/* RECYCLE, in the place of all rings. */
+static int
+make_recycle_pool(void)
+{
+	BufferPoolDefinition definition = {0};
+
+	strlcpy(definition.name, BUFFERPOOL_RECYCLE_NAME, NAMEDATALEN);
+	strlcpy(definition.algorithm, "recycle", NAMEDATALEN);
+	choose_running(&definition);
+	definition.target = Min(bufferpool_recycle_buffers, most_buffers() / 2);
+	if (definition.target < bufferpool_recycle_buffers)
+		ereport(WARNING,
+				(errmsg("\"%s\" is too large for \"shared_buffers\", using %d",
+						"bufferpool.recycle_buffers", definition.target)));
+	make_pool(RecycleBufferPool, &definition, NBuffers - definition.target);
+	return definition.target;
+}
+
+/* Make the pools that the file defines.  DEFAULT has the first buffers. */
+void
+BufferPoolMakePools(void)
+{
+	int			first_named = RecycleBufferPool != NULL ? 2 : 1;
+	BufferPoolDefinition *definitions;
+	int			first = NBuffers;
+	int			count;
+
+	if (!IsPostmasterEnvironment)
+		return;
+	if (RecycleBufferPool != NULL)
+		first -= make_recycle_pool();
+	definitions = palloc_array(BufferPoolDefinition, BUFFERPOOL_MAX_NAMED);
+	count = ReadBufferPoolDefinitions(definitions, BUFFERPOOL_MAX_NAMED);
+	count = Max(count, 0);
+	if (count > BufferPoolsReserved() - first_named)
+	{
+		ereport(WARNING,
+				(errmsg("there is memory for %d buffer pools, of %d that are defined",
+						BufferPoolsReserved() - first_named, count),
+				 errhint("Set \"bufferpool.max_pools\", or add the libraries with their replacement algorithms to \"shared_preload_libraries\".")));
+		count = BufferPoolsReserved() - first_named;
+	}
+	fit_targets(definitions, count, most_buffers() - (NBuffers - first));
+	for (int i = 0; i < count; i++)
+	{
+		choose_running(&definitions[i]);
+		first -= definitions[i].target;
+		make_pool(&BufferPools[first_named + i], &definitions[i], first);
+	}
+	pg_atomic_write_u32(&DefaultBufferPool.shared->buffers, first);
+	DefaultBufferPool.shared->definition.target = first;
+	if (first < NBuffers)
+		StrategyReset();
+	pfree(definitions);
+}
