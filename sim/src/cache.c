@@ -86,9 +86,10 @@ tps_cache_free(tps_cache *cache)
 {
 	if (cache == NULL)
 		return;
+	if (cache->block != NULL)
+		pagetable_free(&cache->table);
 	free(cache->block);
 	free(cache->extents);
-	pagetable_free(&cache->table);
 	free(cache);
 }
 

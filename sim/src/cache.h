@@ -14,7 +14,8 @@
 struct tps_cache
 {
 	tp_pool		pool;
-	void	   *block;			/* what pool points into */
+	void	   *block;			/* what pool points into; NULL in a layout, which
+								 * has that, and the table */
 	uint32_t	capacity;
 	double		params[TP_MAX_PARAMS];
 	uint64_t	seed;
@@ -30,6 +31,16 @@ struct tps_cache
  */
 bool		cache_keep_extents(tps_cache *cache, double random_saving,
 							   double sequential_saving);
+
+/* Is the frame one of the cache's?  In a layout, others have frames, too. */
+static inline bool
+cache_has(const tps_cache *cache, uint32_t frame)
+{
+	uint32_t	slot = cache->pool.nodes[frame].slot;
+
+	return slot < cache->pool.header->frames &&
+		tp_member(&cache->pool, slot) == frame;
+}
 
 static inline tp_page
 cache_page(uint64_t page)

@@ -18,12 +18,21 @@ enum
 	EVENT_FORGET,
 	EVENT_PINNED,
 	EVENT_UNPINNED,
-	EVENT_DIRTIED
+	EVENT_DIRTIED,
+	EVENT_WRITTEN,
+	EVENT_POOL,
+	EVENT_MOVED
 };
 
 /* Flags of events that are the core's. */
 #define EVENT_ACCESS_FLAGS (TP_CORRELATED | TP_VACUUM | TP_SEQUENTIAL | \
 							TP_BITMAP | TP_INDEX)
+
+/*
+ * Flags of written: by the background writer, a pool's writer or the
+ * checkpointer; none: by who evicts the page.
+ */
+#define EVENT_WRITTEN_AHEAD 0x1c00
 
 /* Flag of scan begin: the scan goes from the last block to the first. */
 #define EVENT_BACKWARD 0x200

@@ -33,12 +33,12 @@ forget(tps_replay *replay, uint64_t first, uint32_t count)
 		{
 			uint32_t	frame = pagetable_find(&cache->table, page);
 
-			if (frame != TP_NONE)
+			if (frame != TP_NONE && cache_has(cache, frame))
 				forget_frame(replay, frame);
 		}
 	if (cache != NULL && count == 0)
 		for (uint32_t frame = 0; frame < cache->capacity; frame++)
-			if (tp_is_resident(&cache->pool, frame))
+			if (cache_has(cache, frame) && tp_is_resident(&cache->pool, frame))
 			{
 				uint64_t	page = cache_page_of(cache, frame);
 
@@ -105,6 +105,23 @@ dirtied_event(tps_replay *replay, const tps_events *events, size_t i)
 	return true;
 }
 
+/* ---- pages are written ---- */
+
+/*
+ * A page that was written before it had to leave is clean.  Who writes a page
+ * to replace it does so in the replay, too.
+ */
+static void
+written_event(tps_replay *replay, const tps_events *events, size_t i)
+{
+	uint32_t	frame = replay->cache == NULL || events->flags == NULL ||
+		(events->flags[i] & EVENT_WRITTEN_AHEAD) == 0 ? TP_NONE :
+		pagetable_find(&replay->cache->table, events->page[i]);
+
+	if (frame != TP_NONE)
+		replay->dirty[frame] = 0;
+}
+
 /* ---- scans begin, advance, end ---- */
 
 /* False when memory ran out. */
@@ -137,6 +154,12 @@ replay_event(tps_replay *replay, const tps_events *events, size_t i)
 			return pin_event(replay, events, i);
 		case EVENT_DIRTIED:
 			return dirtied_event(replay, events, i);
+		case EVENT_WRITTEN:
+			written_event(replay, events, i);
+			return true;
+		case EVENT_POOL:
+		case EVENT_MOVED:
+			return true;
 		default:
 			return scan_event(replay, events, i);
 	}

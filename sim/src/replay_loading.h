@@ -2,7 +2,8 @@
  * replay_loading.h
  *	  What a replay does on a miss: find a victim and load the page.
  *
- * In a header so that the loops (replay_loops.c) can inline it.
+ * In a header so that the loops (replay_loops.c) can inline it; layouts use it,
+ * too.
  */
 #ifndef TIDEPOOL_SIM_REPLAY_LOADING_H
 #define TIDEPOOL_SIM_REPLAY_LOADING_H
@@ -16,6 +17,18 @@ write_below(tps_replay *replay, uint64_t page)
 	replay->tally.totals.write_backs++;
 	if (replay->io != NULL)
 		io_add(replay->io, EVENT_WRITE, page, 0, 0);
+}
+
+/* Evict the page in this frame, and write it if it is dirty. */
+static inline void
+replay_evict(tps_replay *replay, uint32_t frame, const tp_access *access)
+{
+	if (replay->dirty[frame])
+		write_below(replay, cache_page_of(replay->cache, frame));
+	replay->dirty[frame] = 0;
+	pinned_remove(&replay->pinned, frame);
+	cache_evict(replay->cache, frame, access);
+	replay->tally.totals.evictions++;
 }
 
 /* A search that counts its looks. */
@@ -61,58 +74,69 @@ victim_for(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 	return frame;
 }
 
-/* Load the page into the cache.  False when memory ran out. */
+/*
+ * Put the page into the cache.  Returns false if the cache has no frame for it.
+ * Clears *ok if memory ran out.
+ */
 static inline bool
-load(tps_replay *replay, uint64_t page, const tp_access *access)
+place(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 {
 	tps_cache  *cache = replay->cache;
 	backend_state *backend = replay->backends == NULL ? NULL :
 		backend_of(replay->backends, access->backend);
-	bool		ok = true;
 	uint32_t	frame;
 
-	cache_read(cache, page);
-	if (replay->io != NULL)
-		io_add(replay->io, EVENT_READ, page, access->flags & ~TP_WRITE, 0);
 	/* a server takes a free frame without asking the policy */
 	if (replay->queues_admissions &&
 		cache->pool.header->lists[TP_FREE].count == 0)
 		backend_commit(backend, cache, access);
 	if (replay->own_choosers &&
 		!backend_chooses(backend, cache, access->backend))
-		return false;
-	frame = victim_for(replay, page, access, &ok);
+	{
+		*ok = false;
+		return true;
+	}
+	frame = victim_for(replay, page, access, ok);
 	if (frame == TP_NONE && replay->queues_admissions)
 	{
 		/* the policy may not have seen any of the pages yet */
 		replay_commit_admissions(replay);
-		frame = victim_for(replay, page, access, &ok);
+		frame = victim_for(replay, page, access, ok);
 	}
 	if (!tp_is_frame(frame))
 	{
 		replay->tally.totals.refused++;
-		if (access->flags & TP_WRITE)
-			write_below(replay, page);
-		return ok;
+		return false;
 	}
 	if (tp_is_resident(&cache->pool, frame))
-	{
-		if (replay->dirty[frame])
-			write_below(replay, cache_page_of(cache, frame));
-		pinned_remove(&replay->pinned, frame);
-		cache_evict(cache, frame, access);
-	}
+		replay_evict(replay, frame, access);
 	else
 		tp_claim(&cache->pool, frame);
 	replay->dirty[frame] = (access->flags & TP_WRITE) != 0;
 	if (!replay->queues_admissions)
 	{
 		cache_admit(cache, frame, page, access);
-		return ok;
+		return true;
 	}
 	pagetable_enter(&cache->table, page, frame);
-	return backend_queue(backend, cache, frame, page, access,
-						 TP_BATCH_ADMISSION, replay->tally.options.batch) && ok;
+	if (!backend_queue(backend, cache, frame, page, access, TP_BATCH_ADMISSION,
+					   replay->tally.options.batch))
+		*ok = false;
+	return true;
+}
+
+/* Load the page into the cache.  False when memory ran out. */
+static inline bool
+load(tps_replay *replay, uint64_t page, const tp_access *access)
+{
+	bool		ok = true;
+
+	cache_read(replay->cache, page);
+	if (replay->io != NULL)
+		io_add(replay->io, EVENT_READ, page, access->flags & ~TP_WRITE, 0);
+	if (!place(replay, page, access, &ok) && (access->flags & TP_WRITE))
+		write_below(replay, page);
+	return ok;
 }
 
 #endif							/* TIDEPOOL_SIM_REPLAY_LOADING_H */

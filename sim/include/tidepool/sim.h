@@ -189,7 +189,8 @@ typedef struct tps_events
 	const uint64_t *page;
 	const uint8_t *kind;		/* 0 read, 1 write, 2..4 scan begin, advance,
 								 * end, 5 forget, 6 pinned, 7 unpinned, 8
-								 * dirtied; default 0 */
+								 * dirtied, 9 written, 11 moved; others are
+								 * ignored; default 0 */
 	const uint16_t *flags;		/* default 0 */
 	const uint64_t *time;		/* microseconds; default the position */
 	const uint32_t *backend;	/* default 0 */
@@ -206,6 +207,10 @@ typedef struct tps_events
 								 * 0: unknown */
 	const tps_bitmap *bitmaps;	/* [n_bitmaps], in the order of the events */
 	size_t		n_bitmaps;
+	const uint8_t *pool;		/* in a layout, the number of the pool that the
+								 * page comes into if it is not resident; of
+								 * moved, the pool that the frame leaves, and
+								 * count is the one it joins; default 0 */
 	const uint64_t *next_use;	/* for OPT: see tps_future */
 	const uint64_t *before;		/* of a sample, references of the whole trace
 								 * before each event (tps_sample); NULL: the
@@ -244,6 +249,7 @@ typedef struct tps_totals
 	uint64_t	refused;		/* misses whose page was not admitted */
 	uint64_t	correlated;		/* hits that did not count as references of
 								 * their own */
+	uint64_t	evictions;		/* pages evicted */
 	uint64_t	write_backs;	/* dirty pages evicted */
 	uint64_t	forgotten;		/* pages that ceased to exist */
 } tps_totals;
@@ -303,6 +309,81 @@ size_t		tps_replay_looks(const tps_replay *replay,
 #define TPS_GROUPS 64
 void		tps_replay_groups(const tps_replay *replay, double *hit_ratios,
 							  uint64_t *misses);
+
+/* ---- a layout: several pools ---- */
+
+/*
+ * Pools that divide the frames among them, as in a server with named pools.  A
+ * page is resident once, in the pool that it came into.  Frames move between
+ * pools.  Pool 0, DEFAULT, takes the pages for which another pool has no frame.
+ */
+typedef struct tps_layout tps_layout;
+
+#define TPS_POOLS 128			/* numbers of pools are below */
+
+typedef struct tps_pool_spec
+{
+	const tp_policy *policy;	/* NULL: there is no pool of this number */
+	const double *params;		/* as for tps_cache_new */
+	uint32_t	frames;
+} tps_pool_spec;
+
+/*
+ * A layout of pools 0 .. n - 1; DEFAULT must be one.  any_policy: later ones may
+ * have any policy with its default parameters; otherwise, those of the specs.
+ * Each pool's randomness begins with the seed.  Of the options, correlation_window,
+ * per_group and per_search must be 0.
+ */
+tps_layout *tps_layout_new(const tps_pool_spec *pools, uint32_t n,
+						   bool any_policy, uint64_t seed,
+						   const tps_options *options);
+void		tps_layout_free(tps_layout *layout);
+
+/*
+ * Replay further events; the contract is tps_replay_feed's.  A pool that does
+ * not exist counts as DEFAULT.
+ */
+bool		tps_layout_feed(tps_layout *layout, const tps_events *events);
+
+/*
+ * Move up to count frames: free ones, then the policy's victims, then, if it
+ * names none, its coldest.  Returns how many have moved; fewer if the pool has no
+ * more.
+ */
+uint32_t	tps_layout_move(tps_layout *layout, uint32_t from, uint32_t to,
+							uint32_t count, uint64_t now);
+
+/*
+ * Begin a pool without frames, or give a pool another policy, which learns of
+ * the resident pages in the old one's order: nothing is evicted.  False if the
+ * policy needs more memory than there is room for.
+ */
+bool		tps_layout_define(tps_layout *layout, uint32_t number,
+							  const tp_policy *policy, const double *params,
+							  uint64_t now);
+
+/* The pool is no more; frames that it still has go to DEFAULT. */
+void		tps_layout_drop(tps_layout *layout, uint32_t number, uint64_t now);
+
+/* Frames that the pool has; 0 if there is no such pool. */
+uint32_t	tps_layout_frames(const tps_layout *layout, uint32_t number);
+
+/* As tps_replay_end. */
+bool		tps_layout_end(tps_layout *layout, uint64_t references);
+
+/*
+ * What was counted, for the functions above that return results: requests and
+ * misses of all pools, their series and relations; and all totals of one pool.
+ * A pool's requests are hits on its pages and the pages that came into it; its
+ * refused are the pages that went to DEFAULT instead.  NULL: no such pool.
+ */
+const tps_replay *tps_layout_whole(const tps_layout *layout);
+const tps_replay *tps_layout_pool(const tps_layout *layout, uint32_t number);
+
+/* As tps_cache_describe and tps_cache_check. */
+size_t		tps_layout_describe(const tps_layout *layout, uint32_t number,
+								char *text, size_t size);
+int			tps_layout_check(const tps_layout *layout, char *text, size_t size);
 
 /* ---- reads and writes below a cache ---- */
 
