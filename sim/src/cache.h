@@ -14,8 +14,8 @@
 struct tps_cache
 {
 	tp_pool		pool;
-	void	   *block;			/* what pool points into; NULL in a layout, which
-								 * has that, and the table */
+	void	   *block;			/* what pool points into; NULL in a layout,
+								 * which has that, and the table */
 	uint32_t	capacity;
 	double		params[TP_MAX_PARAMS];
 	uint64_t	seed;

@@ -234,14 +234,14 @@ seed(const tps_layout *layout, uint32_t number, const contents *c,
 static void
 take_over(tps_replay *new, tps_replay *old)
 {
-	tally		tally = new->tally;
+	tally		counters = new->tally;
 	unsigned char *dirty = new->dirty;
 	pinned_frames pinned = new->pinned;
 
 	new->tally = old->tally;
 	new->dirty = old->dirty;
 	new->pinned = old->pinned;
-	old->tally = tally;
+	old->tally = counters;
 	old->dirty = dirty;
 	old->pinned = pinned;
 }

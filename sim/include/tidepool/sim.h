@@ -207,10 +207,10 @@ typedef struct tps_events
 								 * 0: unknown */
 	const tps_bitmap *bitmaps;	/* [n_bitmaps], in the order of the events */
 	size_t		n_bitmaps;
-	const uint8_t *pool;		/* in a layout, the number of the pool that the
-								 * page comes into if it is not resident; of
-								 * moved, the pool that the frame leaves, and
-								 * count is the one it joins; default 0 */
+	const uint8_t *pool;		/* in a layout, the number of the pool that
+								 * the page comes into if it is not resident;
+								 * of moved, the pool that the frame leaves,
+								 * and count is the one it joins; default 0 */
 	const uint64_t *next_use;	/* for OPT: see tps_future */
 	const uint64_t *before;		/* of a sample, references of the whole trace
 								 * before each event (tps_sample); NULL: the
