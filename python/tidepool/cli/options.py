@@ -51,10 +51,11 @@ class Amount:
 
 @dataclass(frozen=True)
 class Resize:
-    """Before this reference the pool is resized."""
+    """Before this reference the pool, or that of a name, is resized."""
 
     reference: int
     size: GivenSize
+    pool: str | None = None
 
 
 @dataclass(frozen=True)
@@ -150,14 +151,15 @@ def parse_rate(text: str) -> float:
 
 
 def parse_resize(text: str) -> Resize:
-    """Return what REFERENCE:SIZE is."""
-    reference, colon, size = text.partition(":")
+    """Return what REFERENCE:[NAME=]SIZE is."""
+    reference, colon, rest = text.partition(":")
+    name, equals, size = rest.rpartition("=")
     if not colon or not re.fullmatch(r"[0-9]{1,18}", reference):
         raise TidepoolError(
             f'invalid resize "{text}"',
             "Write it as REFERENCE:SIZE, as in 50000:2000 or 50000:64MB.",
         )
-    return Resize(int(reference), parse_given_size(size))
+    return Resize(int(reference), parse_given_size(size), name if equals else None)
 
 
 def parse_picture(text: str) -> Path:

@@ -9,10 +9,18 @@ from pathlib import Path
 
 import click
 
-from tidepool.cli.cluster import backend
+from tidepool.cli.cluster import Backend, backend
 from tidepool.cli.failures import Failures
 from tidepool.cli.grids import Grid, replay_grids
 from tidepool.cli.inputs import Input, inputs, open_traces
+from tidepool.cli.layouts import (
+    POOL_METAVAR,
+    GivenPool,
+    layout_as_recorded,
+    parse_pool,
+    replay_layouts,
+    resizes_of,
+)
 from tidepool.cli.options import (
     NUMBER,
     POLICIES,
@@ -40,7 +48,7 @@ from tidepool.cli.simulate_report import Printer, Run, in_order, picture
 from tidepool.cli.ssd import SsdOptions, ssd_options
 from tidepool.errors import PolicyError, TidepoolError
 from tidepool.policies import PolicySpec, parse_policy
-from tidepool.simulation import Cell, Options, Sampling, Size, Ssd
+from tidepool.simulation import Cell, Layout, Options, Sampling, Size, Ssd
 from tidepool.traces import Recorded, Trace
 
 
@@ -98,8 +106,17 @@ from tidepool.traces import Recorded, Trace
     "resizes",
     type=Parsed("resize", parse_resize),
     multiple=True,
-    metavar="REF:SIZE",
-    help="Resize the pool before reference REF (from 0). Repeatable.",
+    metavar="REF:[NAME=]SIZE",
+    help="Resize the pool (NAME) before reference REF (from 0). Repeatable.",
+)
+@click.option(
+    "--pool",
+    "pools",
+    type=Parsed("pool", parse_pool),
+    multiple=True,
+    metavar=POOL_METAVAR,
+    help="A pool of its own for these relations; --policy has what pools leave of --frames."
+    " Repeatable.",
 )
 @ssd_options
 @format_option
@@ -118,6 +135,7 @@ def simulate(
     batch: int | None,
     sample: float | None,
     resizes: tuple[Resize, ...],
+    pools: tuple[GivenPool, ...],
     ssd: SsdOptions,
     output: str,
     plot: Path | None,
@@ -140,24 +158,30 @@ def simulate(
           --interval 100000 --resize 2000000:10% --plot orders.pdf
       tidepool simulate orders.trace --policy clock --frames 5% \\
           --ssd-policy tac --ssd-policy lru --ssd-policy none --ssd-frames 20%
+      tidepool simulate orders.trace --policy clock --frames 64MB \\
+          --pool hot=arc,16MB:orders,items --pool log=fifo,1MB:history
     """
     asked = _Replays(flat(policies), frames, tuple(dict.fromkeys(seeds)), batch)
-    _check(asked.specs, sample, resizes, interval, per_relation, output)
-    _check_ssd(ssd, sample, resizes)
+    _check(asked.specs, sample, resizes, interval, per_relation, output, bool(pools))
+    _check_ssd(ssd, sample, resizes, bool(pools))
     _check_batch(batch or 0, sample)
 
-    def grids(input: Input) -> Iterator[Grid]:
+    def options_of(input: Input) -> Options:
         replays = asked.of(input.trace, sample is not None)
-        specs, seeds = replays.specs, replays.seeds
-        sizes = list(dict.fromkeys(input.frames(size) for size in replays.frames))
-        options = Options(
+        return Options(
             warmup=warmup.resolve(input.references),
             interval=interval or 0,
             correlation_window=correlation_window,
             batch=0 if replays.batch is None else replays.batch,
             per_relation=per_relation,
-            resize=tuple((r.reference, input.frames(r.size)) for r in resizes),
+            resize=tuple((r.reference, input.frames(r.size)) for r in resizes if r.pool is None),
         )
+
+    def grids(input: Input) -> Iterator[Grid]:
+        replays = asked.of(input.trace, sample is not None)
+        specs, seeds = replays.specs, replays.seeds
+        sizes = list(dict.fromkeys(input.frames(size) for size in replays.frames))
+        options = options_of(input)
         if sample is None:
             tiers = ssd.ssds(input.frames)
             yield Grid(input, _cells(specs, sizes, seeds, tiers), options)
@@ -175,7 +199,9 @@ def simulate(
             with failures.reported():
                 asked.of(trace, sample is not None)  # raises what would be raised later
                 possible.append(trace)
-        each = inputs(possible, where.executor is None, failures)
+        divided = [trace for trace in possible if pools or asked.divides(trace)]
+        whole = [trace for trace in possible if trace not in divided]
+        each = inputs(whole, where.executor is None, failures)
         done = replay_grids(each, grids, where, failures)
         for input, of_trace in groupby(done, key=lambda pair: pair[0].input):
             found = in_order(
@@ -186,6 +212,12 @@ def simulate(
             _check_reach(input, found[0])
             printer.print(found)
             runs += found
+        for input in inputs(divided, where.executor is None, failures):
+            with failures.reported():
+                found = _divided(input, asked, pools, resizes, options_of(input), where)
+                _check_reach(input, found[0])
+                printer.print(found)
+                runs += found
     if plot and runs:
         from tidepool.plots import save
 
@@ -221,6 +253,41 @@ class _Replays:
             self.seeds or [recorded.seed],
             batch if self.batch is None else self.batch,
         )
+
+    def divides(self, trace: Trace) -> bool:
+        """Whether a server's recording is replayed with the pools that the server had."""
+        recorded = trace.recorded
+        return recorded is not None and bool(recorded.pools) and not (self.specs or self.frames)
+
+
+def _divided(
+    input: Input,
+    asked: _Replays,
+    pools: Sequence[GivenPool],
+    resizes: Sequence[Resize],
+    options: Options,
+    where: Backend,
+) -> list[Run]:
+    """Replay a trace into pools: for each policy of DEFAULT, size in all and seed."""
+    replays = asked.of(input.trace, sampled=False)
+    if pools:
+        given = tuple(pool.of(input) for pool in pools)
+        resize = resizes_of(input, resizes)
+        layouts = [
+            Layout(spec, input.frames(size), given, resize)
+            for spec in replays.specs
+            for size in replays.frames
+        ]
+    else:
+        assert input.trace.recorded is not None
+        layouts = [layout_as_recorded(input.trace, input.trace.recorded)]
+    return [
+        Run(result.layout, result, options, pool_resizes=layout.resize)
+        for seed in replays.seeds
+        for layout, result in zip(
+            layouts, replay_layouts(input, layouts, seed, options, where), strict=True
+        )
+    ]
 
 
 def _recorded_policy(name: str, recorded: Recorded) -> PolicySpec:
@@ -258,8 +325,12 @@ def _check_batch(batch: int, sample: float | None) -> None:
         raise TidepoolError("a sample has no queues of hits", "Leave out --batch or --sample.")
 
 
-def _check_ssd(ssd: SsdOptions, sample: float | None, resizes: Sequence[Resize]) -> None:
+def _check_ssd(
+    ssd: SsdOptions, sample: float | None, resizes: Sequence[Resize], divided: bool
+) -> None:
     """Raise TidepoolError for what does not go with an SSD."""
+    if ssd.specs and divided:
+        raise TidepoolError("pools above an SSD are not simulated", "Leave out --pool.")
     if ssd.specs and sample is not None:
         raise TidepoolError("a tier on an SSD cannot be sampled", "Leave out --sample.")
     if ssd.specs and resizes:
@@ -275,15 +346,20 @@ def _check(
     interval: int | None,
     per_relation: bool,
     output: str,
+    divided: bool,
 ) -> None:
     """Raise TidepoolError for what does not go together, before any work."""
+    if divided and sample is not None:
+        raise TidepoolError("pools cannot be sampled", "Leave out --pool or --sample.")
+    if not divided and any(resize.pool is not None for resize in resizes):
+        raise TidepoolError("there is no pool of a name to resize", "Define it with --pool.")
     if resizes and sample is not None:
         raise TidepoolError("a sampled pool cannot be resized", "Leave out --resize or --sample.")
     if resizes and any(spec.policy.handle is None for spec in specs):
         raise TidepoolError(
             "only pools of online policies can be resized", "Leave out --resize or opt."
         )
-    if len({r.reference for r in resizes}) < len(resizes):
+    if len({(r.reference, r.pool) for r in resizes}) < len(resizes):
         raise TidepoolError("two resizes before the same reference")
     if output == "csv" and interval and per_relation:
         raise TidepoolError(
@@ -295,7 +371,7 @@ def _check(
 def _check_reach(input: Input, run: Run) -> None:
     """Warn of resizes after the end of the trace."""
     references = run.result.requests + run.options.warmup
-    for reference, _ in run.options.resize:
+    for reference in run.resized:
         if reference >= references:
             click.echo(
                 f"tidepool: warning: {input.name}: no resize before reference {reference}, "

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tidepool.cli.layout_report import print_pools
 from tidepool.cli.printing import CsvPrinter, count, percent, print_json, print_table
 from tidepool.cli.ssd import print_tiers
-from tidepool.simulation import Curve, Options, Result
+from tidepool.simulation import Curve, LayoutResult, Options, Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,6 +27,12 @@ class Run:
     result: Result
     options: Options
     ssd: str = ""  # the policy of the SSD tier, likewise
+    pool_resizes: tuple[tuple[int, str, int], ...] = ()  # of a layout
+
+    @property
+    def resized(self) -> list[int]:
+        """Before which references there are resizes."""
+        return [at for at, _ in self.options.resize] + [at for at, _, _ in self.pool_resizes]
 
 
 def in_order(runs: Iterable[Run]) -> list[Run]:
@@ -56,11 +63,13 @@ def record(run: Run) -> dict[str, Any]:
         out["batch"] = run.options.batch
     if run.options.resize:
         out["resize"] = [list(resize) for resize in run.options.resize]
+    if run.pool_resizes:
+        out["resize"] = [list(resize) for resize in run.pool_resizes]
     return out
 
 
 def rows(run: Run) -> Iterator[dict[str, Any]]:
-    """Yield a run as rows of CSV: one, or one for each interval or relation.
+    """Yield a run as rows of CSV: one, or one for each interval, relation or pool.
 
     What an SSD tier counted is in columns of its own, named tier_….
     """
@@ -70,6 +79,7 @@ def rows(run: Run) -> Iterator[dict[str, Any]]:
     series = out.pop("series", None)
     out.pop("last_interval", None)
     relations = out.pop("relations", None)
+    pools = out.pop("pools", None)
     if series is not None:
         for end, ratio in zip(run.result.interval_ends.tolist(), series, strict=True):
             yield out | {"end": end, "interval_hit_ratio": ratio}
@@ -82,6 +92,9 @@ def rows(run: Run) -> Iterator[dict[str, Any]]:
                 "relation_requests": relation["requests"],
                 "relation_misses": relation["misses"],
             }
+    elif pools is not None:
+        for pool in pools:
+            yield out | {"pool": pool.pop("pool"), **{f"pool_{k}": v for k, v in pool.items()}}
     else:
         yield out
 
@@ -110,6 +123,9 @@ class Printer:
         else:
             every, runs = runs, memory_runs(runs)
             self._print_totals(runs)
+            for run in runs:
+                if isinstance(run.result, LayoutResult):
+                    print_pools(run.result)
             if every[0].result.ssd is not None:
                 self._print_tiers(every)
             if runs[0].options.interval:

@@ -2,6 +2,7 @@
 
 - ``options``, ``results``: what is asked of a replay, and what it counted;
 - ``replay``: one replay; ``sampler``, ``sampled``: one of a sample, and its estimates;
+- ``layouts``, ``layout_replay``: several pools that divide the frames;
 - ``grid``: many replays on threads or a cluster; ``curves``: miss-ratio curves;
 - ``sizes``: cache sizes as users write them; ``events``: chunks as the C layer takes them;
 - ``future``: the next use of each page, for OPT;
@@ -11,6 +12,15 @@
 from tidepool.simulation.curves import Curve, exact_lru_curve, sampled_curves
 from tidepool.simulation.devices import DEVICES, Device, parse_device
 from tidepool.simulation.grid import Cell, simulate
+from tidepool.simulation.layout_replay import LayoutReplay, simulate_layouts
+from tidepool.simulation.layouts import (
+    Layout,
+    LayoutResult,
+    PoolResult,
+    PoolSpec,
+    recorded_layout,
+    relation_numbers,
+)
 from tidepool.simulation.options import Options, Sampling
 from tidepool.simulation.results import RelationResult, Result
 from tidepool.simulation.sizes import Size, count_pages, parse_size
@@ -21,7 +31,12 @@ __all__ = [
     "Cell",
     "Curve",
     "Device",
+    "Layout",
+    "LayoutReplay",
+    "LayoutResult",
     "Options",
+    "PoolResult",
+    "PoolSpec",
     "RelationResult",
     "Result",
     "Sampling",
@@ -34,6 +49,9 @@ __all__ = [
     "parse_device",
     "parse_size",
     "parse_ssd_policy",
+    "recorded_layout",
+    "relation_numbers",
     "sampled_curves",
     "simulate",
+    "simulate_layouts",
 ]

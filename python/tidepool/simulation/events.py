@@ -22,6 +22,7 @@ _TYPES: dict[str, tuple[Any, str]] = {
     "size": (np.uint32, "const uint32_t *"),
     "low": (np.uint32, "const uint32_t *"),
     "speed": (np.float32, "const float *"),
+    "pool": (np.uint8, "const uint8_t *"),
     "next_use": (np.uint64, "const uint64_t *"),
     "before": (np.uint64, "const uint64_t *"),
 }

@@ -105,7 +105,7 @@ class Replay:
         start = 0
         while self._stops and self._stops[0][0] < self._references + references(chunk):
             at, frames = self._stops.pop(0)
-            end = _row_of_reference(chunk, at - self._references)
+            end = row_of_reference(chunk, at - self._references)
             self._feed_rows(position, chunk, next_use, before, slice(start, end))
             if frames is not None:
                 now = position + end if chunk.time is None else int(chunk.time[end])
@@ -175,7 +175,7 @@ class Replay:
             interval=self.options.interval,
             last_interval=self._last_interval(),
             series=self.series() if self.options.interval else None,
-            relations=self._relations(trace),
+            relations=relations_of(self._replay, trace),
             looks=self._looks() if self.options.per_search else None,
         )
 
@@ -192,13 +192,7 @@ class Replay:
 
     def series(self, rate: float = 1.0) -> NDArray[np.float64]:
         """Return the hit ratio of each interval; ``rate`` is the share of the pages replayed."""
-        misses = ffi.new("uint64_t **")
-        n = lib.tps_replay_series(self._replay, misses)
-        counts = np.array(ffi.unpack(misses[0], n) if n else [], dtype=np.float64)
-        lengths = np.full(n, self.options.interval, dtype=np.float64)
-        lengths[n - 1 :] = self._last_interval()
-        found: NDArray[np.float64] = np.clip(1 - counts / (rate * lengths), 0, 1)
-        return found
+        return series_of(self._replay, self.options.interval, self._last_interval(), rate)
 
     def _last_interval(self) -> int:
         """Return how many references of the whole trace are in the last interval."""
@@ -210,16 +204,6 @@ class Replay:
         looks = ffi.new("uint32_t **")
         n = lib.tps_replay_looks(self._replay, looks)
         return np.array(ffi.unpack(looks[0], n) if n else [], dtype=np.uint32)
-
-    def _relations(self, trace: Trace) -> tuple[RelationResult, ...]:
-        found = []
-        relation, requests, misses = (ffi.new("uint64_t *") for _ in range(3))
-        for i in range(lib.tps_replay_relations(self._replay)):
-            lib.tps_replay_relation(self._replay, i, relation, requests, misses)
-            number, fork = relation[0] >> 2, relation[0] & 3
-            name = trace.relations.get(number, str(number))
-            found.append(RelationResult(number, fork, name, requests[0], misses[0]))
-        return tuple(sorted(found, key=lambda r: (r.relation, r.fork)))
 
 
 def frames_made(frames: int, options: Options, pages: int | None) -> int:
@@ -246,7 +230,36 @@ def replay_bytes(spec: PolicySpec, frames: int) -> int:
     return frames * per_frame
 
 
-def _row_of_reference(chunk: Chunk, n: int) -> int:
+# ---- what a tps_replay has counted ----
+
+
+def series_of(replay: Any, interval: int, last: int, rate: float = 1.0) -> NDArray[np.float64]:
+    """Return the hit ratio of each interval, the last one of ``last`` references.
+
+    ``rate`` is the share of the pages replayed.
+    """
+    misses = ffi.new("uint64_t **")
+    n = lib.tps_replay_series(replay, misses)
+    counts = np.array(ffi.unpack(misses[0], n) if n else [], dtype=np.float64)
+    lengths = np.full(n, interval, dtype=np.float64)
+    lengths[n - 1 :] = last
+    found: NDArray[np.float64] = np.clip(1 - counts / (rate * lengths), 0, 1)
+    return found
+
+
+def relations_of(replay: Any, trace: Trace) -> tuple[RelationResult, ...]:
+    """Return the counts of each relation and fork."""
+    found = []
+    relation, requests, misses = (ffi.new("uint64_t *") for _ in range(3))
+    for i in range(lib.tps_replay_relations(replay)):
+        lib.tps_replay_relation(replay, i, relation, requests, misses)
+        number, fork = relation[0] >> 2, relation[0] & 3
+        name = trace.relations.get(number, str(number))
+        found.append(RelationResult(number, fork, name, requests[0], misses[0]))
+    return tuple(sorted(found, key=lambda r: (r.relation, r.fork)))
+
+
+def row_of_reference(chunk: Chunk, n: int) -> int:
     """Return the row of the chunk's n-th reference, counted from 0."""
     if chunk.kind is None:
         return n

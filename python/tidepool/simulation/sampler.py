@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tidepool._sim import ffi, lib
 from tidepool.simulation.events import Events, references
 from tidepool.simulation.options import Sampling
+from tidepool.simulation.repetitions import Repetitions
 from tidepool.traces.columns import take
 from tidepool.traces.model import Chunk
 
@@ -40,22 +41,12 @@ class Sampler:
         self._threshold = min(int(sampling.rate * 2.0**64), 2**64 - 1)
         self._position = 0  # events so far
         self._references = 0  # of them
-        self._repetitions = None
-        if correlation_window > 0:
-            repetitions = lib.tps_repetitions_new(correlation_window)
-            if repetitions == ffi.NULL:
-                raise MemoryError("no memory to find repetitions")
-            self._repetitions = ffi.gc(repetitions, lib.tps_repetitions_free)
+        self._repetitions = Repetitions(correlation_window)
 
     def take(self, whole: Chunk) -> SampledChunk:
         """Return the sampled events of the trace's next chunk."""
-        chunk = whole
+        chunk = self._repetitions.flagged(whole, self._position)
         events = Events(whole, self._position)
-        if self._repetitions is not None:
-            flags = np.empty(len(whole), dtype=np.uint16)
-            array = ffi.cast("uint16_t *", flags.ctypes.data)
-            lib.tps_repetitions_feed(self._repetitions, events.pointer, array)
-            chunk = replace(whole, flags=flags)
         chosen = np.empty(len(whole), dtype=np.uint32)
         plain = whole.kind is None  # then all events are references
         before = np.empty(0 if plain else len(whole), dtype=np.uint64)

@@ -22,6 +22,7 @@ DTYPES: dict[str, Any] = {
     "size": np.uint32,
     "low": np.uint32,
     "speed": np.float32,
+    "pool": np.uint8,
 }
 
 LAST_REFERENCE = Kind.WRITE  # kinds up to this one reference a page
@@ -112,8 +113,8 @@ def references(chunk: Chunk) -> NDArray[np.bool_]:
 
 
 def of_one_page(chunk: Chunk) -> NDArray[np.bool_]:
-    """Return which rows concern a single page: references, pins, pages becoming dirty."""
+    """Return which rows concern a single page: references, pins, pages becoming dirty or clean."""
     rows = references(chunk)
     if chunk.kind is None:
         return rows
-    return rows | np.isin(chunk.kind, (Kind.PINNED, Kind.UNPINNED, Kind.DIRTIED))
+    return rows | np.isin(chunk.kind, (Kind.PINNED, Kind.UNPINNED, Kind.DIRTIED, Kind.WRITTEN))

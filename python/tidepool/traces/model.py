@@ -35,7 +35,12 @@ class Kind(IntEnum):
     FORGET: ``count`` pages from ``page`` on ceased to exist (0: all from
     ``page`` to the end of the relation's fork).
     PINNED: the page is in use and cannot be evicted until UNPINNED.  DIRTIED:
-    a resident page was clean and is dirty now; not a reference.
+    a resident page was clean and is dirty now; not a reference.  WRITTEN: a
+    page was written to disk; the flags say by whom.
+
+    Of a server with named pools: POOL, number ``pool``, has the definition in
+    ``bitmaps`` from now on, JSON as in pools.RecordedPool; without a name, it
+    ceased to exist.  MOVED: a buffer of ``pool`` went to pool number ``count``.
     """
 
     READ = 0
@@ -47,6 +52,9 @@ class Kind(IntEnum):
     PINNED = 6
     UNPINNED = 7
     DIRTIED = 8
+    WRITTEN = 9
+    POOL = 10
+    MOVED = 11
 
 
 class Flag(IntFlag):
@@ -59,6 +67,9 @@ class Flag(IntFlag):
     INDEX = 0x40  # through an index scan
     HIT = 0x100  # the recording server found the page resident
     BACKWARD = 0x200  # SCAN_BEGIN: towards lower block numbers
+    BY_BACKGROUND_WRITER = 0x400  # WRITTEN; by a query, if none of the three
+    BY_POOL_WRITER = 0x800
+    BY_CHECKPOINTER = 0x1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +78,7 @@ class Chunk:
 
     A column that is None is its default throughout: kind READ, flags 0,
     time the position in the trace (one microsecond an event), backend 0,
-    scan 0, count 0, size 0 (unknown), low 0, speed 0 (unknown).
+    scan 0, count 0, size 0 (unknown), low 0, speed 0 (unknown), pool 0.
     """
 
     page: NDArray[np.uint64]
@@ -80,9 +91,10 @@ class Chunk:
     size: NDArray[np.uint32] | None = None  # SCAN_BEGIN: blocks that it goes round in
     low: NDArray[np.uint32] | None = None  # SCAN_BEGIN: the first of these
     speed: NDArray[np.float32] | None = None  # blocks per second
+    pool: NDArray[np.uint8] | None = None  # of a reference: where the page is, or comes into
     bitmaps: Mapping[int, bytes] = field(default_factory=dict)
     # ^ by row: of a bitmap scan's SCAN_BEGIN, one bit per block group of 128
-    #   blocks, least significant bit first
+    #   blocks, least significant bit first; of a POOL, its definition
 
     def __len__(self) -> int:
         return len(self.page)

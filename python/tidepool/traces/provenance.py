@@ -12,6 +12,34 @@ from typing import Any
 REPLAYED_AS = {"keep": "clock"}
 
 
+DEFAULT = "DEFAULT"  # the name of the pool of number 0
+
+
+@dataclass(frozen=True)
+class RecordedPool:
+    """A buffer pool of the server: its number in the recording, and its definition."""
+
+    number: int
+    name: str
+    algorithm: str
+    parameters: str
+    buffers: int
+
+    @property
+    def policy(self) -> str:
+        """The policy to replay it with, as ``parse_policy`` takes it."""
+        return _policy(self.algorithm, self.parameters)
+
+    @property
+    def policy_of_default(self) -> str:
+        """Likewise, if it is DEFAULT."""
+        return _policy(REPLAYED_AS.get(self.algorithm, self.algorithm), self.parameters)
+
+
+def _policy(name: str, parameters: str) -> str:
+    return f"{name}:{parameters}" if parameters else name
+
+
 @dataclass(frozen=True)
 class Recorded:
     """What the server ran, and what is missing from its recording.
@@ -28,6 +56,8 @@ class Recorded:
         dropped: events missing for want of room in memory; None: not known,
             since the recording was cut short.
         error: why the recording ended, if it was not stopped.
+        pools: those that there were at the start, DEFAULT the first; empty if
+            the server never had another one during the recording.
     """
 
     server_version: str
@@ -40,12 +70,12 @@ class Recorded:
     sample_rate: float
     dropped: int | None = None
     error: str | None = None
+    pools: tuple[RecordedPool, ...] = ()
 
     @property
     def policy(self) -> str:
         """The policy to replay it with, as ``parse_policy`` takes it."""
-        name = REPLAYED_AS.get(self.algorithm, self.algorithm)
-        return f"{name}:{self.parameters}" if self.parameters else name
+        return _policy(REPLAYED_AS.get(self.algorithm, self.algorithm), self.parameters)
 
     @property
     def frames(self) -> int:
@@ -83,7 +113,38 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "float": (float, int),
     "int | None": (int, type(None)),
     "str | None": (str, type(None)),
+    "tuple[RecordedPool, ...]": (list,),
 }
+
+
+def parse_recorded_pool(text: bytes) -> RecordedPool | None:
+    """Return the pool that a JSON object describes; None if it has no name: it was dropped.
+
+    Raises ValueError if it is no definition.
+    """
+    members = parse_object(text)
+    return _pool(members) if members.get("name") else None
+
+
+def _pool(members: object) -> RecordedPool:
+    if not isinstance(members, dict):
+        raise ValueError("not a pool")
+    values = [members.get(field.name) for field in fields(RecordedPool)]
+    for field, value in zip(fields(RecordedPool), values, strict=True):
+        if isinstance(value, bool) or not isinstance(value, _TYPES[str(field.type)]):
+            raise ValueError(f"{field.name} of a pool is {value!r}")
+    pool = RecordedPool(*values)  # type: ignore[arg-type]
+    if not 0 <= pool.number < 256 or pool.buffers < 0:
+        raise ValueError("a pool is out of range")
+    return pool
+
+
+def _pools(values: list[object]) -> tuple[RecordedPool, ...]:
+    pools = tuple(sorted(map(_pool, values), key=lambda pool: pool.number))
+    numbers = [pool.number for pool in pools]
+    if pools and (numbers[0] != 0 or len(set(numbers)) < len(numbers)):
+        raise ValueError("pools without DEFAULT, or twice")
+    return pools
 
 
 def parse_recorded(text: bytes | str) -> Recorded:
@@ -99,6 +160,7 @@ def parse_recorded(text: bytes | str) -> Recorded:
             isinstance(value, bool) or not isinstance(value, _TYPES[str(field.type)])
         ):
             raise ValueError(f"{field.name} is {value!r}")
+    found["pools"] = _pools(found.get("pools", []))
     try:
         recorded = Recorded(**found)
     except TypeError as error:

@@ -31,6 +31,7 @@ FIELDS: dict[str, pa.DataType] = {
     "size": pa.uint32(),
     "low": pa.uint32(),
     "speed": pa.float32(),
+    "pool": pa.uint8(),
     "bitmap": pa.string(),
 }
 

@@ -35,6 +35,7 @@ SCHEMA = pa.schema(
         pa.field("size", pa.uint32(), nullable=False),
         pa.field("low", pa.uint32(), nullable=False),
         pa.field("speed", pa.float32(), nullable=False),
+        pa.field("pool", pa.uint8(), nullable=False),
         pa.field("bitmap", pa.binary()),
     ]
 )
