@@ -101,7 +101,7 @@ typedef struct RecordingHeader
 } RecordingHeader;
 
 #define RECORDING_MAGIC		"TPRECORD"
-#define RECORDING_VERSION	2
+#define RECORDING_VERSION	3
 
 StaticAssertDecl(sizeof(RecordingHeader) == sizeof(BufferRecord),
 				 "the file is an array of records");

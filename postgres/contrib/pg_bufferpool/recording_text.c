@@ -30,6 +30,27 @@ append_number(StringInfo text, const char *name, int64 value)
 	appendStringInfo(text, "\"%s\":" INT64_FORMAT ",", name, value);
 }
 
+/* The pools, DEFAULT first. */
+static void
+append_pools(StringInfo text)
+{
+	const char *separator = "\"pools\":[";
+
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+	{
+		BufferPoolDefinition definition;
+
+		BufferPoolReadDefinition(&BufferPools[i], &definition);
+		if (definition.name[0] == '\0')
+			continue;
+		appendStringInfoString(text, separator);
+		BufferPoolAppendJson(text, &BufferPools[i], &definition,
+							 BufferPoolSize(&BufferPools[i]));
+		separator = ",";
+	}
+	appendStringInfoString(text, "],");
+}
+
 /* What a replay needs to know about the server. */
 void
 DescribeServer(StringInfo text, const RecorderRequest *request)
@@ -40,6 +61,7 @@ DescribeServer(StringInfo text, const RecorderRequest *request)
 	append_text(text, "parameters", BufferPoolParameters());
 	append_number(text, "seed", BUFFERPOOL_SEED);
 	append_number(text, "buffers", NBuffers);
+	append_pools(text);
 	append_number(text, "batch_size", bufferpool_batch_size);
 	append_number(text, "batch_threshold", bufferpool_batch_threshold);
 	appendStringInfo(text, "\"sample_rate\":%.17g}", request->sample_rate);

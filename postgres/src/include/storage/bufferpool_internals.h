@@ -13,6 +13,7 @@
 
 #include "common/hashfn.h"
 #include "datatype/timestamp.h"
+#include "lib/stringinfo.h"
 #include "port/pg_bitutils.h"
 #include "portability/instr_time.h"
 #include "storage/buf_internals.h"
@@ -406,6 +407,9 @@ extern void BufferPoolBegin(BufferPool *pool);
 extern const char *show_bufferpool_algorithm(void);
 extern const char *show_bufferpool_parameters(void);
 extern const char *show_bufferpool_batch_threshold(void);
+extern void BufferPoolAppendJson(StringInfo text, const BufferPool *pool,
+								 const BufferPoolDefinition *definition,
+								 int buffers);
 extern void BufferPoolReadDefinition(const BufferPool *pool,
 									 BufferPoolDefinition *definition);
 extern void BufferPoolDefine(BufferPool *pool,

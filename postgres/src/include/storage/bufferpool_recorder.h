@@ -15,6 +15,7 @@
 
 #include "port/atomics.h"
 #include "storage/buf_internals.h"
+#include "storage/procnumber.h"
 
 /* Events in a ring, a power of two; -1: not decided yet; 0: no recording. */
 extern PGDLLIMPORT int bufferpool_trace_buffers;
@@ -35,10 +36,26 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_PINNED		6	/* a search found the page pinned */
 #define RECORD_UNPINNED		7	/* that page can be evicted again */
 #define RECORD_DIRTIED		8	/* a clean page became dirty */
+#define RECORD_WRITTEN		9	/* a page was written to disk */
+#define RECORD_POOL			10	/* definition of a pool: so many bytes of text,
+								 * in this process's next records */
+#define RECORD_MOVED		11	/* a buffer has gone to the pool with this
+								 * number */
+#define RECORD_TEXT			254 /* RECORD_TEXT_BYTES of it, in place of a page */
 #define RECORD_END			255 /* in files only: no records follow */
 
 /* A flag of references in addition to the core's, as in the trace format. */
 #define RECORD_HIT			0x100
+
+/* Flags of written pages: by whom; none of them: who wants the buffer. */
+#define RECORD_BY_BGWRITER	0x400
+#define RECORD_BY_POOL_WRITER 0x800
+#define RECORD_BY_CHECKPOINTER 0x1000
+
+#define RECORD_TEXT_BYTES	16	/* tablespace, database, file and block */
+
+/* The part of process that is the number of a pool. */
+#define RECORD_POOL_SHIFT	24
 
 /* An event, in memory and in the file. */
 typedef struct BufferRecord
@@ -48,13 +65,19 @@ typedef struct BufferRecord
 	Oid			database;
 	RelFileNumber file;
 	BlockNumber block;
-	uint32		process;		/* its ProcNumber, as in tp_access.backend */
+	uint32		process;		/* its ProcNumber, as in tp_access.backend;
+								 * << RECORD_POOL_SHIFT: of a reference, the
+								 * pool that the page is in, or came in for; of
+								 * RECORD_POOL, the one that is defined; of
+								 * RECORD_MOVED, the one that the buffer left */
 	uint16		flags;
 	uint8		fork;
 	uint8		kind;
 } BufferRecord;
 
 StaticAssertDecl(sizeof(BufferRecord) == 32, "a record has no padding");
+StaticAssertDecl(MAX_BACKENDS < 1 << RECORD_POOL_SHIFT,
+				 "a process leaves room for a pool");
 
 /* One process's events that have not been written yet. */
 typedef struct BufferRing
@@ -101,8 +124,11 @@ extern uint64 BufferPoolRecordSearch(void);
 extern void BufferPoolRecordNoChoice(void);
 extern void BufferPoolRecordChoice(void);
 extern uint64 BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
-										uint32 flags);
+										uint32 flags, int pool);
 extern void BufferPoolRecordDirtied(const BufferTag *tag);
+extern void BufferPoolRecordWritten(const BufferTag *tag);
+extern void BufferPoolRecordMoved(int from, int to);
+extern void BufferPoolRecordDefinition(int pool, const char *text);
 extern void BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 								   BlockNumber first);
 extern void BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state);

@@ -14,6 +14,7 @@
 #include "storage/shmem.h"
 #include "tidepool/arrays.h"
 #include "utils/guc_tables.h"
+#include "utils/json.h"
 
 char	   *bufferpool_algorithm;
 char	   *bufferpool_parameters;
@@ -365,6 +366,39 @@ BufferPoolReadDefinition(const BufferPool *pool,
 	SpinLockRelease(&pool->shared->definition_lock);
 }
 
+/*
+ * Append a pool as recordings have it, a JSON object (docs/trace-format.md).  One
+ * without a name is no more.
+ */
+void
+BufferPoolAppendJson(StringInfo text, const BufferPool *pool,
+					 const BufferPoolDefinition *definition, int buffers)
+{
+	appendStringInfo(text, "{\"number\":%d,\"name\":", BufferPoolNumber(pool));
+	escape_json(text, definition->name);
+	appendStringInfoString(text, ",\"algorithm\":");
+	escape_json(text, definition->running);
+	appendStringInfoString(text, ",\"parameters\":");
+	escape_json(text, definition->parameters);
+	appendStringInfo(text, ",\"buffers\":%d}", buffers);
+}
+
+/* While its algorithm is changed, a pool has none; that is not recorded. */
+static void
+record_definition(const BufferPool *pool,
+				  const BufferPoolDefinition *definition)
+{
+	StringInfoData text;
+
+	if (!BufferPoolRecording() ||
+		(definition->running[0] == '\0' && definition->name[0] != '\0'))
+		return;
+	initStringInfo(&text);
+	BufferPoolAppendJson(&text, pool, definition, definition->target);
+	BufferPoolRecordDefinition(BufferPoolNumber(pool), text.data);
+	pfree(text.data);
+}
+
 /* Set a pool's definition.  Processes follow it, each in its time. */
 void
 BufferPoolDefine(BufferPool *pool, const BufferPoolDefinition *definition)
@@ -374,6 +408,7 @@ BufferPoolDefine(BufferPool *pool, const BufferPoolDefinition *definition)
 	pool->shared->version++;
 	SpinLockRelease(&pool->shared->definition_lock);
 	BufferPoolDefinitionChanged();
+	record_definition(pool, definition);
 }
 
 /* Likewise if no process need follow: the algorithm is the same. */
@@ -383,6 +418,7 @@ BufferPoolDescribe(BufferPool *pool, const BufferPoolDefinition *definition)
 	SpinLockAcquire(&pool->shared->definition_lock);
 	pool->shared->definition = *definition;
 	SpinLockRelease(&pool->shared->definition_lock);
+	record_definition(pool, definition);
 }
 
 /* Is the memory enough for a pool with this algorithm? */

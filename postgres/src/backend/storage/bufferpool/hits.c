@@ -83,7 +83,8 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 		flags |= TP_CORRELATED;
 	if (BufferPoolRecording())
 		time = BufferPoolRecordReference(&buf->tag, RECORD_READ,
-										 flags | RECORD_HIT);
+										 flags | RECORD_HIT,
+										 BufferPoolNumber(pool));
 	if (wants & TP_HIT_NOTHING)
 		return;
 	if ((flags & (TP_CORRELATED | TP_VACUUM)) && !(wants & TP_COUNTS_ALL))

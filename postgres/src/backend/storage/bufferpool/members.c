@@ -170,6 +170,7 @@ BufferPoolMove(BufferPool *from, BufferPool *to, int count)
 			break;
 		LWLockAcquire(BufferPoolMembersLock(), LW_EXCLUSIVE);
 		move(GetBufferDescriptor(buffer - 1), from, to);
+		BufferPoolRecordMoved(BufferPoolNumber(from), BufferPoolNumber(to));
 		LWLockRelease(BufferPoolMembersLock());
 		ReleaseBuffer(buffer);
 		StrategyFreeBuffer(GetBufferDescriptor(buffer - 1));

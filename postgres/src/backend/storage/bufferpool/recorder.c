@@ -24,6 +24,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "portability/instr_time.h"
+#include "postmaster/bgworker_internals.h"
 #include "storage/bufferpool_internals.h"
 #include "storage/bufferpool_recorder.h"
 #include "storage/latch.h"
@@ -237,7 +238,7 @@ in_sample(const BufferTag *tag)
  * Put an event into this process's ring.  Returns whether there was room.
  */
 static bool
-put(const BufferTag *tag, uint8 kind, uint32 flags, uint64 time)
+put(const BufferTag *tag, uint8 kind, uint32 flags, int pool, uint64 time)
 {
 	BufferRings *all = &BufferPoolRings;
 	BufferRing *ring;
@@ -262,7 +263,7 @@ put(const BufferTag *tag, uint8 kind, uint32 flags, uint64 time)
 	record->database = tag->dbOid;
 	record->file = tag->relNumber;
 	record->block = tag->blockNum;
-	record->process = MyProcNumber;
+	record->process = MyProcNumber | (uint32) pool << RECORD_POOL_SHIFT;
 	record->flags = flags;
 	record->fork = tag->forkNum;
 	record->kind = kind;
@@ -321,11 +322,13 @@ BufferPoolRecordChoice(void)
 
 /*
  * Record a reference to this page: RECORD_READ, or RECORD_WRITE for a new
- * block.  Returns its time in microseconds, for an algorithm that goes by it;
- * 0 if the page is not in the sample.  Never blocks, allocates or fails.
+ * block.  pool: the number of the one that the page is in, or came in for.
+ * Returns the time in microseconds, for an algorithm that goes by it; 0 if the
+ * page is not in the sample.  Never blocks, allocates or fails.
  */
 uint64
-BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags)
+BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags,
+						  int pool)
 {
 	uint64		time = flags & RECORD_HIT ? 0 : chosen_at;
 
@@ -334,7 +337,7 @@ BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags)
 		return 0;
 	if (time == 0)
 		time = BufferPoolRecorderTime();
-	(void) put(tag, kind, flags, time);
+	(void) put(tag, kind, flags, pool, time);
 	wake_recorder();
 	return time / NS_PER_US;
 }
@@ -344,7 +347,86 @@ void
 BufferPoolRecordDirtied(const BufferTag *tag)
 {
 	if (in_sample(tag))
-		(void) put(tag, RECORD_DIRTIED, 0, BufferPoolRecorderTime());
+		(void) put(tag, RECORD_DIRTIED, 0, 0, BufferPoolRecorderTime());
+}
+
+/* The part of this process in the writing of pages. */
+static uint32
+writer_flags(void)
+{
+	switch (MyBackendType)
+	{
+		case B_BG_WRITER:
+			return RECORD_BY_BGWRITER;
+		case B_CHECKPOINTER:
+			return RECORD_BY_CHECKPOINTER;
+		case B_BG_WORKER:
+			return strcmp(MyBgworkerEntry->bgw_function_name,
+						  "BufferPoolWriterMain") == 0 ? RECORD_BY_POOL_WRITER : 0;
+		default:
+			return 0;
+	}
+}
+
+/*
+ * Record that this page was written.  If this process has just chosen its
+ * buffer, with the time of that, as for the page that comes into it.
+ */
+void
+BufferPoolRecordWritten(const BufferTag *tag)
+{
+	if (in_sample(tag))
+		(void) put(tag, RECORD_WRITTEN, writer_flags(), 0,
+				   chosen_at != 0 ? chosen_at : BufferPoolRecorderTime());
+}
+
+static const BufferTag no_page = {.forkNum = MAIN_FORKNUM};
+
+/*
+ * Record that a buffer, which this process has chosen, has gone from one pool to
+ * another.  A replay chooses when it reaches this event.
+ */
+void
+BufferPoolRecordMoved(int from, int to)
+{
+	BufferTag	tag = no_page;
+	uint64		time = chosen_at;
+
+	chosen_at = 0;
+	if (!BufferPoolRecording())
+		return;
+	tag.blockNum = to;
+	(void) put(&tag, RECORD_MOVED, 0, from,
+			   time != 0 ? time : BufferPoolRecorderTime());
+	wake_recorder();
+}
+
+/*
+ * Record that a pool has this definition from now on (definitions are
+ * described in docs/trace-format.md).  If a part of it is dropped for want of room, readers notice.
+ */
+void
+BufferPoolRecordDefinition(int pool, const char *text)
+{
+	uint64		time = BufferPoolRecorderTime();
+	BufferTag	tag = no_page;
+	size_t		size = strlen(text);
+
+	tag.blockNum = size;
+	if (!put(&tag, RECORD_POOL, 0, pool, time))
+		return;
+	for (size_t at = 0; at < size; at += RECORD_TEXT_BYTES)
+	{
+		Oid			part[RECORD_TEXT_BYTES / sizeof(Oid)] = {0};
+
+		memcpy(part, text + at, Min(size - at, RECORD_TEXT_BYTES));
+		tag.spcOid = part[0];
+		tag.dbOid = part[1];
+		tag.relNumber = part[2];
+		tag.blockNum = part[3];
+		(void) put(&tag, RECORD_TEXT, 0, pool, time);
+	}
+	wake_recorder();
 }
 
 /* Record that this fork's blocks from first on are about to cease to exist. */
@@ -357,7 +439,7 @@ BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 	if (!BufferPoolRecording())
 		return;
 	InitBufferTag(&tag, &locator, fork, first);
-	(void) put(&tag, RECORD_FORGET, 0, BufferPoolRecorderTime());
+	(void) put(&tag, RECORD_FORGET, 0, 0, BufferPoolRecorderTime());
 	wake_recorder();
 }
 
@@ -371,7 +453,7 @@ record_pins(BufferDesc *buf, bool pinned)
 {
 	if (BufferPoolMetPinned[buf->buf_id] != pinned &&
 		(!in_sample(&buf->tag) ||
-		 put(&buf->tag, pinned ? RECORD_PINNED : RECORD_UNPINNED, 0,
+		 put(&buf->tag, pinned ? RECORD_PINNED : RECORD_UNPINNED, 0, 0,
 			 event_time())))
 		BufferPoolMetPinned[buf->buf_id] = pinned;
 }

@@ -48,6 +48,12 @@
 static bool refused;
 
 /*
+ * The pool that had no buffer for the page that DEFAULT takes instead, for
+ * recordings; or NULL.
+ */
+static BufferPool *fallen_from = NULL;
+
+/*
  * The buffer that the algorithm has chosen for this process and that is
  * neither taken nor kept yet, and its page.  There is at most one.  It
  * survives an error (BufferPoolAtEOXact).
@@ -278,6 +284,7 @@ BufferPoolGetBuffer(BufferPool *pool, const BufferTag *tag,
 	BufferDesc *buf;
 
 	refused = false;
+	fallen_from = NULL;
 	if (!BufferPoolHasAlgorithm(pool))
 		return NULL;
 	buf = BufferPoolPopFree(pool, buf_state);
@@ -298,6 +305,7 @@ BufferPoolNoBuffer(BufferPool *pool)
 {
 	BufferPoolDefinition definition;
 
+	fallen_from = pool;
 	if (!refused || !pool->fails_when_full || InRecovery ||
 		!(AmRegularBackendProcess() || IsParallelWorker()))
 	{
@@ -350,6 +358,7 @@ BufferPoolVictimKept(BufferDesc *buf)
 void
 BufferPoolAtEOXact(void)
 {
+	fallen_from = NULL;
 	if (chosen != NULL)
 		keep_chosen();
 }
@@ -411,6 +420,16 @@ BufferPoolPageLeft(BufferDesc *buf)
 	}
 }
 
+/* The pool that the page in this buffer of a pool has come in for. */
+static BufferPool *
+wanted_pool(BufferPool *pool)
+{
+	BufferPool *wanted = fallen_from;
+
+	fallen_from = NULL;
+	return wanted != NULL && pool == &DefaultBufferPool ? wanted : pool;
+}
+
 static void
 report_page(BufferPool *pool, BufferDesc *buf, tp_page page, uint32 flags,
 			uint64 now)
@@ -453,7 +472,8 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 	if (BufferPoolRecording())
 		recorded_at = BufferPoolRecordReference(&buf->tag, extended ?
 												RECORD_WRITE : RECORD_READ,
-												flags);
+												flags,
+												BufferPoolNumber(wanted_pool(pool)));
 	BufferPoolReferenced(page);
 	if (!BufferPoolHasAlgorithm(pool))
 		return;
