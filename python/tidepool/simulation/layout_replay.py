@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidepool._sim import ffi, lib
-from tidepool.errors import TidepoolError
+from tidepool.errors import TidepoolError, TraceError
 from tidepool.policies import PolicySpec
 from tidepool.simulation.events import Events, positioned, references
 from tidepool.simulation.layouts import Layout, LayoutResult, PoolResult, recorded_policy
@@ -134,7 +134,10 @@ class LayoutReplay:
 
     def _define(self, number: int, definition: bytes, now: int) -> None:
         """Follow a recorded definition; its buffers move by events of their own."""
-        pool = parse_recorded_pool(definition)
+        try:
+            pool = parse_recorded_pool(definition)
+        except ValueError:
+            raise TraceError(f"the definition of pool number {number} is damaged") from None
         if pool is None:
             if number in self._pools and number != 0:
                 self._ended.append(self._result(number))

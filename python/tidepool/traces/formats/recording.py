@@ -6,7 +6,7 @@ The file is described in docs/trace-format.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 import numpy as np
@@ -19,7 +19,7 @@ from tidepool.traces.model import CHUNK_ROWS, Chunk, Kind
 from tidepool.traces.provenance import Recorded, parse_object, parse_recorded
 
 MAGIC = b"TPRECORD"
-VERSION = 2
+VERSIONS = (2, 3)  # 2 has no pools
 
 HEADER = np.dtype(
     [
@@ -38,16 +38,81 @@ RECORD = np.dtype(
         ("database", "<u4"),
         ("file", "<u4"),
         ("block", "<u4"),  # of the end, bytes of the text that follows
-        ("process", "<u4"),  # as algorithms are told
+        ("process", "<u4"),  # as algorithms are told; pool << POOL_SHIFT
         ("flags", "<u2"),
         ("fork", "u1"),
         ("kind", "u1"),
     ]
 )
+POOL_SHIFT = 24
+TEXT = 254  # the kind of records that hold text, in place of a page
 END = 255  # the kind of the record that no record follows
-KINDS = (Kind.READ, Kind.WRITE, Kind.FORGET, Kind.PINNED, Kind.UNPINNED, Kind.DIRTIED)
+KINDS = (
+    Kind.READ,
+    Kind.WRITE,
+    Kind.FORGET,
+    Kind.PINNED,
+    Kind.UNPINNED,
+    Kind.DIRTIED,
+    Kind.WRITTEN,
+    Kind.POOL,
+    Kind.MOVED,
+)
+WITHOUT_PAGE = (Kind.POOL, Kind.MOVED)
 
 Records = NDArray[np.void]
+
+
+@dataclass
+class _Text:
+    """A definition whose records are being read."""
+
+    missing: int  # bytes
+    parts: bytes = b""
+
+
+class _Texts:
+    """Puts definitions of pools together, whose records those of others may part.
+
+    A definition counts as an event at its last record.  One that lacks a record,
+    because the server had no room for it, is left out.
+    """
+
+    def __init__(self) -> None:
+        self._begun: dict[int, _Text] = {}  # by process
+
+    def taken(self, records: Records) -> tuple[Records, dict[int, bytes]]:
+        """Return records without texts, and the definitions by row."""
+        special = np.flatnonzero((records["kind"] == Kind.POOL) | (records["kind"] == TEXT))
+        if len(special) == 0:
+            return records, {}
+        found: dict[int, bytes] = {}  # by row before
+        for row in special.tolist():
+            process = int(records["process"][row])
+            if records["kind"][row] == Kind.POOL:
+                self._begun[process] = _Text(int(records["block"][row]))
+            elif (text := self._add(process, records[row].tobytes())) is not None:
+                found[row] = text
+        kept = np.ones(len(records), np.bool_)
+        kept[special] = False
+        kept[list(found)] = True
+        changed = records.copy()
+        changed["kind"][list(found)] = Kind.POOL
+        rows = np.cumsum(kept) - 1
+        return changed[kept], {int(rows[row]): text for row, text in found.items()}
+
+    def _add(self, process: int, record: bytes) -> bytes | None:
+        """Add a record's text; return the whole one if it is complete."""
+        text = self._begun.get(process)
+        if text is None:
+            return None
+        part = record[8:24][: text.missing]
+        text.parts += part
+        text.missing -= len(part)
+        if text.missing > 0:
+            return None
+        del self._begun[process]
+        return text.parts
 
 
 class RecordingTrace(FileTrace):
@@ -69,14 +134,20 @@ class RecordingTrace(FileTrace):
         self._names: dict[str, str] = {}
         self.length = 0
         found: set[tuple[int, int]] = set()  # tablespace and database as one number, file
+        changes_pools = False
         with trace_errors(self.path):
-            for records in self._records():
+            for records, _ in self._events():
                 self.length += len(records)
+                of_pages = ~np.isin(records["kind"], WITHOUT_PAGE)
+                changes_pools = changes_pools or not of_pages.all()
+                records = records[of_pages]
                 places, where = np.unique(_places(records), return_inverse=True)
                 pairs = np.unique(where.astype(np.uint64) << np.uint64(32) | records["file"])
                 found.update(
                     (int(places[pair >> 32]), pair & 0xFFFFFFFF) for pair in pairs.tolist()
                 )
+        if len(self.recorded.pools) == 1 and not changes_pools:
+            self.recorded = replace(self.recorded, pools=())
         relations = sorted(found)
         places = np.array([place for place, _ in relations], np.uint64)
         files = np.array([file for _, file in relations], np.uint64)
@@ -95,7 +166,7 @@ class RecordingTrace(FileTrace):
 
     def _read(self) -> Iterator[Chunk]:
         latest = 0
-        for records in self._records():
+        for records, definitions in self._events():
             keys = self._keys(_places(records), records["file"].astype(np.uint64))
             relation = np.searchsorted(self._relations, keys).astype(np.uint64) + np.uint64(1)
             page = (
@@ -103,6 +174,10 @@ class RecordingTrace(FileTrace):
                 | records["fork"].astype(np.uint64) << np.uint64(32)
                 | records["block"]
             )
+            moved = records["kind"] == Kind.MOVED
+            count = np.where(moved, records["block"], 0).astype(np.uint32) if moved.any() else None
+            page[np.isin(records["kind"], WITHOUT_PAGE)] = 0
+            pool = (records["process"] >> np.uint32(POOL_SHIFT)).astype(np.uint8)
             # an event that was written late counts as happening then
             time = np.maximum(records["time"], self._origin) - self._origin
             time = np.maximum.accumulate(np.maximum(time // np.uint64(1000), np.uint64(latest)))
@@ -112,10 +187,21 @@ class RecordingTrace(FileTrace):
                 kind=records["kind"].copy(),
                 flags=records["flags"].astype(np.uint16),
                 time=time,
-                backend=records["process"].astype(np.uint32),
+                backend=records["process"] & np.uint32((1 << POOL_SHIFT) - 1),
+                count=count,
+                pool=pool if pool.any() else None,
+                bitmaps=definitions,
             )
 
     # ---- the file ----
+
+    def _events(self) -> Iterator[tuple[Records, dict[int, bytes]]]:
+        """Yield the records of events, and the definitions of pools by row."""
+        texts = _Texts()
+        for records in self._records():
+            kept, definitions = texts.taken(records)
+            if len(kept):
+                yield kept, definitions
 
     def _records(self) -> Iterator[Records]:
         """Yield the records, and take note of what is before and behind them."""
@@ -142,10 +228,10 @@ class RecordingTrace(FileTrace):
         header = np.frombuffer(data, HEADER)[0]
         if header["magic"] != MAGIC:
             raise TraceError(f"{self.path}: not a recording")
-        if header["version"] != VERSION:
+        if header["version"] not in VERSIONS:
             raise TraceError(
                 f"{self.path}: version {header['version']} of recordings is not supported,"
-                f" only {VERSION}"
+                f" only {' and '.join(map(str, VERSIONS))}"
             )
         self.page_size = int(header["page_size"])
         self._origin = header["origin"]
@@ -163,7 +249,7 @@ class RecordingTrace(FileTrace):
         return HEADER.itemsize + padded
 
     def _check(self, records: Records, position: int) -> None:
-        wrong = ~np.isin(records["kind"], KINDS) | (records["fork"] > 3)
+        wrong = ~np.isin(records["kind"], (*KINDS, TEXT)) | (records["fork"] > 3)
         if wrong.any():
             at = position + int(wrong.argmax()) * RECORD.itemsize
             raise TraceError(f"{self.path}: byte {at}: not a record")
