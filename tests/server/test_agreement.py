@@ -13,7 +13,7 @@ from server.conftest import Make
 from server.test_pool import BUFFERS, PAGES, fill
 from tidepool.policies import parse_policy
 from tidepool.server import Instance, server_algorithms
-from tidepool.simulation import Cell, Options, simulate
+from tidepool.simulation import Cell, Options, recorded_layout, simulate, simulate_layouts
 from tidepool.traces import Chunk, Flag, InMemoryTrace, Kind, Trace, open_trace
 from tidepool.traces.columns import column, join, references
 from tidepool.traces.formats.recording import HEADER, RECORD
@@ -158,3 +158,174 @@ def test_clients(make: Make, algorithm: str) -> None:
     found, misses = replayed(trace)
     assert hits > 5000 and misses > 1000
     assert abs(found - hits) <= TOLERANCE * hits
+
+
+# ---- named pools ----
+
+NAMED = ("DEFAULT", "hot", "log")
+ROWS = 4000  # of a table in a pool of its own
+POOLED: dict[str, str] = {
+    "shared_buffers": "4MB",
+    "bgwriter_lru_maxpages": "0",
+    "bufferpool.trickle_write_batch_size": "0",
+}
+BEGIN_POOLS = "SELECT pg_bufferpool_reset(), pg_bufferpool_trace_start('{}')"
+COUNTED = "SELECT 'counted', name, hits, reads + extends FROM pg_stat_bufferpool"
+STOP = "SELECT pg_bufferpool_trace_stop()"
+
+
+def with_pools(make: Make, default: str, hot: str, log: str, **settings: str) -> Instance:
+    """A server with two pools, a table in each, and one in DEFAULT."""
+    named = {name.replace(".", "__"): value for name, value in (POOLED | settings).items()}
+    server = make(default, **named)
+    fill(server)
+    server.query(
+        f"CREATE BUFFER POOL hot HANDLER {hot} SIZE '800kB'",
+        f"CREATE BUFFER POOL log HANDLER {log} SIZE '400kB'",
+    )
+    for name in ("hot", "log"):
+        table = f"CREATE TABLE in_{name} (id int PRIMARY KEY, pad text)"
+        server.query(
+            f"{table} WITH (buffer_pool = '{name}')",
+            f"INSERT INTO in_{name} SELECT i, repeat('x', 900) FROM generate_series(1, {ROWS}) i",
+        )
+    server.query("CHECKPOINT")
+    return server
+
+
+def lookups(count: int, seed: int) -> Iterator[str]:
+    """Skewed, in all three tables; some change what they find."""
+    yield "SET enable_seqscan = off; SET enable_bitmapscan = off"
+    for i, draws in enumerate(np.random.default_rng(seed).random((count, 3)) ** 2):
+        yield f"SELECT count(pad) FROM t WHERE id = {1 + int(draws[0] * PAGES)}"
+        yield f"SELECT count(pad) FROM in_hot WHERE id = {1 + int(draws[1] * ROWS)}"
+        yield f"SELECT count(pad) FROM in_log WHERE id = {1 + int(draws[2] * ROWS)}"
+        if i % 10 == 0:
+            yield f"UPDATE in_hot SET pad = 'y' WHERE id = {1 + int(draws[2] * ROWS)}"
+
+
+def counters(lines: list[str]) -> dict[str, tuple[int, int]]:
+    """Return hits and misses by pool."""
+    rows = [line.split("|")[1:] for line in lines if line.startswith("counted|")]
+    return {name: (int(hits), int(misses)) for name, hits, misses in rows}
+
+
+def record_pools(
+    server: Instance, statements: Iterator[str]
+) -> tuple[Trace, dict[str, tuple[int, int]]]:
+    """Record statements from empty buffers on; return the recording and what was counted."""
+    begin = (BEGIN_POOLS.format(server.directory / "warm.rec"), COUNTED, STOP)
+    reset = "SELECT pg_stat_reset_bufferpools()"
+    path = server.directory / "pools.rec"
+    # what changes pools is known before the counters begin
+    lines = server.query(
+        *begin, reset, BEGIN_POOLS.format(path), reset, *statements, COUNTED, STOP
+    ).splitlines()
+    return open_trace(path), counters(lines)
+
+
+def recorded_by_pool(trace: Trace) -> dict[str, tuple[int, int]]:
+    """Return hits and misses of a recording's references, by the numbers of pools."""
+    counts = np.zeros((len(NAMED), 2), np.int64)
+    for chunk in trace.chunks():
+        rows = references(chunk)
+        pools = column(chunk, "pool", 0)[rows]
+        hit = (column(chunk, "flags", 0)[rows] & Flag.HIT) > 0
+        np.add.at(counts, (pools, np.where(hit, 0, 1)), 1)
+    return {name: (int(h), int(m)) for name, (h, m) in zip(NAMED, counts, strict=True)}
+
+
+def replayed_by_pool(trace: Trace) -> dict[str, tuple[int, int]]:
+    """Return hits and misses of a replay of the pools that the server had, the last of a name."""
+    ran = trace.recorded
+    assert ran is not None and ran.dropped == 0
+    layout = recorded_layout(ran)
+    (result,) = simulate_layouts(trace, [layout], ran.seed, Options(batch=ran.batch))
+    return {
+        pool.pool: (pool.requests - pool.misses, pool.misses) for pool in reversed(result.pools)
+    }
+
+
+def resized() -> Iterator[str]:
+    yield from lookups(500, 1)
+    yield "ALTER BUFFER POOL hot SET SIZE '320kB'"
+    yield from lookups(250, 2)
+    yield "ALTER BUFFER POOL log SET SIZE '1MB'"
+    yield from lookups(250, 3)
+
+
+@pytest.mark.parametrize(
+    ("default", "hot", "log"),
+    [
+        ("lru", "arc", "lirs"),
+        ("arc", "clock", "s3fifo"),
+        ("lirs", "slru", "random"),
+        ("2q", "keep", "sieve"),
+    ],
+)
+def test_pools_of_one_session(make: Make, default: str, hot: str, log: str) -> None:
+    server = with_pools(make, default, hot, log, bufferpool__batch_size="1")
+    trace, counted = record_pools(server, resized())
+    chunk = join(list(trace.chunks()), 0)
+    kinds = np.bincount(column(chunk, "kind", 0), minlength=len(Kind))
+    assert kinds[Kind.POOL] > 0 and kinds[Kind.WRITTEN] > 0
+    assert kinds[Kind.MOVED] == 60 + 78
+    assert trace.recorded is not None and [pool.name for pool in trace.recorded.pools] == [*NAMED]
+    if hot != "keep":  # what it refuses came in for it
+        assert recorded_by_pool(trace) == counted
+    assert replayed_by_pool(trace) == counted
+    assert min(misses for _, misses in counted.values()) >= 100
+
+
+def test_pools_that_come_and_go(make: Make) -> None:
+    server = with_pools(make, "lru", "arc", "lirs", bufferpool__batch_size="1")
+
+    def changes() -> Iterator[str]:
+        yield from lookups(200, 1)
+        yield "ALTER BUFFER POOL hot SET HANDLER lru"
+        yield from lookups(200, 2)
+        yield "DROP BUFFER POOL log CASCADE"
+        yield from lookups(200, 3)
+        yield "CREATE BUFFER POOL log HANDLER fifo SIZE '640kB'"
+        yield from lookups(200, 4)
+
+    trace, counted = record_pools(server, changes())
+    found = replayed_by_pool(trace)
+    assert found == counted
+
+
+def test_stock_clock_beside_pools(make: Make) -> None:
+    """Buffers that leave the stock clock keep the others' order, in a ring of the core not."""
+    server = with_pools(make, "clock", "arc", "lirs", bufferpool__batch_size="1")
+    trace, counted = record_pools(server, resized())
+    found = replayed_by_pool(trace)
+    for name, (hits, _) in counted.items():
+        assert abs(found[name][0] - hits) <= TOLERANCE * hits
+
+
+@pytest.mark.parametrize(("default", "hot", "log"), [("clock", "arc", "lirs")])
+def test_clients_of_pools(make: Make, default: str, hot: str, log: str) -> None:
+    server = with_pools(make, default, hot, log, shared_buffers="8MB")
+    assert server.run(server.bin / "pgbench", "-i", "-q", "-s", "1").returncode == 0
+    server.query(
+        "ALTER TABLE pgbench_accounts SET (buffer_pool = 'hot')",
+        "ALTER INDEX pgbench_accounts_pkey SET (buffer_pool = 'log')",
+        "ALTER BUFFER POOL hot SET SIZE '3MB'",
+        "ALTER BUFFER POOL log SET SIZE '1MB'",
+        "SELECT pg_bufferpool_reset(), pg_stat_reset_bufferpools()",
+    )
+    path = server.directory / "clients.rec"
+    server.query(BEGIN_POOLS.format(path))
+    command = (server.bin / "pgbench", "-n", "-c", "8", "-j", "2", "-t", "150")
+    bench = server.run(*command, "-b", "tpcb-like@3", "-b", "select-only@7", "postgres")
+    assert bench.returncode == 0, bench.stdout
+    server.query("ALTER BUFFER POOL hot SET SIZE '1500kB'")
+    bench = server.run(*command, "-b", "tpcb-like@3", "-b", "select-only@7", "postgres")
+    assert bench.returncode == 0, bench.stdout
+    server.query(STOP)
+    trace = open_trace(path)
+    live = recorded_by_pool(trace)
+    found = replayed_by_pool(trace)
+    assert live["hot"][0] > 1000 and live["hot"][1] > 1000
+    for name, (hits, _) in live.items():
+        assert abs(found[name][0] - hits) <= TOLERANCE * hits
