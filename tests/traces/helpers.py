@@ -69,6 +69,7 @@ def everything() -> InMemoryTrace:
         count=[0, 0, 300, 0, 0, 0, 0, 0, 2**32 - 1],
         size=[0, 0, 2**32 - 1, 0, 0, 0, 0, 0, 0],
         speed=[0, 0, 1234.5, 0, 0, 0, 0, 0, 0],
+        pool=[0, 1, 0, 66, 0, 0, 0, 0, 255],
         bitmaps={2: b"\x05\x80", 4: b""},
         relations={5: "orders", 6: 'a "name", with ünicode'},
     )

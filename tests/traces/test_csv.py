@@ -45,7 +45,7 @@ def test_numbers_of_columns_are_not_values_of_the_first_line(tmp_path: Path) -> 
 def test_by_default_names(tmp_path: Path) -> None:
     text = "block,ignored,relation,fork,kind,speed\r\n3,x,2,1,scan_begin,0.5\r\n\r\n4,y,2,,,\r\n"
     found = read(tmp_path, text)
-    assert [(page, kind, speed) for page, kind, *_, speed, _ in found] == [
+    assert [(page, kind, speed) for page, kind, *_, speed, _, _ in found] == [
         (2 << 34 | 1 << 32 | 3, 2, 0.5),
         (2 << 34 | 4, 0, 0),
     ]

@@ -141,6 +141,9 @@ def test_info_of_everything() -> None:
         "pinned": 1,
         "unpinned": 1,
         "dirtied": 0,
+        "written": 0,
+        "pool": 0,
+        "moved": 0,
     }
     assert (found.references, found.pages, found.one_touch) == (3, 3, 3)
     assert found.bytes == 3 * 8192

@@ -177,9 +177,9 @@ def test_csv_written(tmp_path: Path) -> None:
     )
     write_trace(trace, tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == (
-        "relation,fork,block,kind,time,flags,backend,scan,count,size,low,speed,bitmap\n"
-        "2,0,3,write,4,0,0,0,0,0,0,0,\n"
-        "2,0,0,scan_begin,5,0,0,0,0,7,2,0.5,0x0f\n"
+        "relation,fork,block,kind,time,flags,backend,scan,count,size,low,speed,pool,bitmap\n"
+        "2,0,3,write,4,0,0,0,0,0,0,0,0,\n"
+        "2,0,0,scan_begin,5,0,0,0,0,7,2,0.5,0,0x0f\n"
     )
 
 

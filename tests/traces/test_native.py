@@ -38,6 +38,7 @@ def test_what_others_see(tmp_path: Path) -> None:
         "size",
         "low",
         "speed",
+        "pool",
         "bitmap",
     ]
     assert table.column("relation").to_pylist()[:3] == [5, 5, 6]
@@ -88,7 +89,7 @@ def test_other_types_and_columns(tmp_path: Path) -> None:
         ),
         ({"page": [1]}, VERSION, 'the trace has no column "block"'),
         ({"block": pa.array([], pa.uint32())}, VERSION, "the trace is empty"),
-        ({"block": [1], "kind": [9]}, VERSION, "row 0: kind 9 is above 8"),
+        ({"block": [1], "kind": [12]}, VERSION, "row 0: kind 12 is above 11"),
         (
             {"block": [1, 1], "relation": [0, 2**30]},
             VERSION,

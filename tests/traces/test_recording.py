@@ -16,14 +16,16 @@ from tidepool.traces import (
     InMemoryTrace,
     Kind,
     Recorded,
+    RecordedPool,
     load,
     open_trace,
     page_number,
+    parse_recorded_pool,
     write_trace,
 )
 from traces.helpers import rows, whole
 
-READ, FORGET, END = 0, 5, 255
+READ, FORGET, WRITTEN, POOL, MOVED, TEXT, END = 0, 5, 9, 10, 11, 254, 255
 
 SERVER = {
     "server_version": "18.6",
@@ -47,12 +49,30 @@ def header(
 
 
 def record(
-    time: int, file: int, block: int, kind: int = READ, flags: int = 0, fork: int = 0
+    time: int,
+    file: int,
+    block: int,
+    kind: int = READ,
+    flags: int = 0,
+    fork: int = 0,
+    process: int = 77,
+    pool: int = 0,
 ) -> bytes:
     """Of database 5; ``time`` in microseconds since the beginning."""
+    by = process | pool << 24
     return struct.pack(
-        "<QIIIIIHBB", 1_000_000 + time * 1000, 1663, 5, file, block, 77, flags, fork, kind
+        "<QIIIIIHBB", 1_000_000 + time * 1000, 1663, 5, file, block, by, flags, fork, kind
     )
+
+
+def definition(time: int, pool: int, process: int = 77, **members: Any) -> list[bytes]:
+    """The records of a pool's definition; without members, of its end."""
+    given = {"number": pool, "name": "", "algorithm": "", "parameters": "", "buffers": 0}
+    text = json.dumps(given | members).encode()
+    first = record(time, 0, len(text), POOL, process=process, pool=pool)
+    parts = [text[at : at + 16].ljust(16, b"\0") for at in range(0, len(text), 16)]
+    rest = record(time, 0, 0, TEXT, process=process, pool=pool)
+    return [first, *(rest[:8] + part + rest[24:] for part in parts)]
 
 
 def end(dropped: int = 0, error: str | None = None, **relations: str) -> bytes:
@@ -132,11 +152,66 @@ GOLDEN = bytes.fromhex(
 def test_the_format(tmp_path: Path) -> None:
     trace = open_trace(write(tmp_path, GOLDEN))
     assert rows(trace) == [
-        (page_number(1, 7), 0, 0x100, 2000, 77, 0, 0, 0, 0, 0, None),
+        (page_number(1, 7), 0, 0x100, 2000, 77, 0, 0, 0, 0, 0, 0, None),
     ]
     assert trace.page_size == 8192
     assert trace.relations == {1: "public.t"}
     assert trace.recorded == Recorded("18.6", "lru_k", "k=3", 1, 128, 64, 32, 1, dropped=3)
+
+
+# ---- pools ----
+
+DEFAULT = {"number": 0, "name": "DEFAULT", "algorithm": "lru", "parameters": "", "buffers": 900}
+HOT = {"number": 2, "name": "hot", "algorithm": "arc", "parameters": "", "buffers": 100}
+
+
+def test_pools(tmp_path: Path) -> None:
+    events = [
+        record(1, 300, 1, pool=2),
+        *definition(2, 1, name="log", algorithm="lru_k", parameters="k=3", buffers=20),
+        record(3, 0, 1, MOVED, pool=2),
+        record(4, 300, 1, WRITTEN, flags=Flag.BY_CHECKPOINTER),
+        *definition(5, 1),
+    ]
+    data = header(version=3, pools=[HOT, DEFAULT]) + b"".join(events) + end(f300="t")
+    trace = open_trace(write(tmp_path, data))
+    chunk = whole(trace)
+    assert trace.length == len(chunk) == 5
+    assert trace.recorded is not None
+    assert trace.recorded.pools == (RecordedPool(**DEFAULT), RecordedPool(**HOT))
+    assert chunk.kind is not None and chunk.pool is not None and chunk.count is not None
+    assert chunk.kind.tolist() == [Kind.READ, Kind.POOL, Kind.MOVED, Kind.WRITTEN, Kind.POOL]
+    assert chunk.page.tolist() == [page_number(1, 1), 0, 0, page_number(1, 1), 0]
+    assert chunk.pool.tolist() == [2, 1, 2, 0, 1]
+    assert chunk.count.tolist() == [0, 0, 1, 0, 0]
+    assert trace.relations == {1: "t"}
+    first, last = (parse_recorded_pool(chunk.bitmaps[row]) for row in (1, 4))
+    assert first == RecordedPool(1, "log", "lru_k", "k=3", 20)
+    assert last is None
+    write_trace(trace, tmp_path / "t.parquet")
+    native = open_trace(tmp_path / "t.parquet")
+    assert rows(native) == rows(trace)
+    assert native.recorded == trace.recorded
+
+
+def test_definitions_that_others_part(tmp_path: Path) -> None:
+    """Records of processes are in order, those of others come between; some may be missing."""
+    one = definition(2, 1, process=5, name="one", algorithm="arc", buffers=20)
+    two = definition(2, 2, process=6, name="two", algorithm="lru", buffers=20)
+    late = definition(3, 3, process=6, name="late", algorithm="lru", buffers=20)
+    events = [record(1, 300, 1)]
+    for pair in zip(one, two, strict=True):
+        events += pair
+    events += [*late[:2], *late[3:], record(4, 300, 2), *definition(5, 1, process=6)]
+    trace = open_trace(write(tmp_path, header(version=3) + b"".join(events) + end()))
+    found = [parse_recorded_pool(text) for text in whole(trace).bitmaps.values()]
+    assert [pool and pool.name for pool in found] == ["one", "two", None]
+
+
+def test_without_named_pools(tmp_path: Path) -> None:
+    data = header(version=3, pools=[DEFAULT]) + EVENTS + end()
+    recorded = open_trace(write(tmp_path, data)).recorded
+    assert recorded is not None and recorded.pools == ()
 
 
 @pytest.mark.parametrize("cut", range(1, 160, 7))
@@ -217,6 +292,10 @@ def test_what_the_server_ran_is_kept(tmp_path: Path) -> None:
         (header(sample_rate=1.01), "damaged header"),
         (header(sample_rate=float("nan")), "damaged header"),
         (header(dropped="none"), "damaged header"),
+        (header(pools=[HOT]), "damaged header"),
+        (header(pools=[DEFAULT, DEFAULT]), "damaged header"),
+        (header(pools=[DEFAULT | {"buffers": "9"}]), "damaged header"),
+        (header(pools=[DEFAULT, 7]), "damaged header"),
         (header().replace(b"algorithm", b"ALGORITHM"), "damaged header"),
         (header().replace(b":", b";"), "damaged header"),
         (header().replace(b"{", b"["), "damaged header"),

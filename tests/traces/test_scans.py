@@ -80,7 +80,7 @@ def events_of(scan: PlannedScan) -> list[tuple[Any, ...]]:
         what = what if announced else (0, 0, 0, 0.0)
         page = page_number(scan.relation, block)
         bitmap = scan.bitmap if announced else None
-        return (page, kind, flags, time, scan.backend, scan.scan, *what, bitmap)
+        return (page, kind, flags, time, scan.backend, scan.scan, *what, 0, bitmap)
 
     blocks = blocks_of(scan)
     return [

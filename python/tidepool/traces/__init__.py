@@ -25,7 +25,7 @@ from tidepool.traces.model import (
     page_number,
     relation_of,
 )
-from tidepool.traces.provenance import Recorded
+from tidepool.traces.provenance import Recorded, RecordedPool, parse_recorded_pool
 
 __all__ = [
     "CHUNK_ROWS",
@@ -37,6 +37,7 @@ __all__ = [
     "InMemoryTrace",
     "Kind",
     "Recorded",
+    "RecordedPool",
     "RelationInfo",
     "RenumberedTrace",
     "ScanInfo",
@@ -49,6 +50,7 @@ __all__ = [
     "load",
     "open_trace",
     "page_number",
+    "parse_recorded_pool",
     "relation_of",
     "sample_trace",
     "trace_info",
