@@ -95,7 +95,8 @@ def parse_layout(text: str) -> GivenLayout:
     if os.path.isfile(text):
         lines = Path(text).read_text(encoding="utf-8").splitlines()
         return _layout(Path(text).stem, (line.partition("#")[0] for line in lines), text)
-    return _layout(text, text.split(";"), text)
+    items = [item.strip() for item in text.split(";")]
+    return _layout("; ".join(filter(None, items)), items, text)
 
 
 def _layout(name: str, items: Iterator[str] | Sequence[str], text: str) -> GivenLayout:

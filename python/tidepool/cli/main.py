@@ -12,6 +12,7 @@ from tidepool.cli.curve import curve
 from tidepool.cli.failures import report
 from tidepool.cli.generate import generate
 from tidepool.cli.policies import policies_command
+from tidepool.cli.pools import pools
 from tidepool.cli.server import server
 from tidepool.cli.simulate import simulate
 from tidepool.cli.trace import HelpfulGroup, trace
@@ -28,6 +29,7 @@ tidepool.add_command(policies_command)
 tidepool.add_command(simulate)
 tidepool.add_command(curve)
 tidepool.add_command(compare)
+tidepool.add_command(pools)
 tidepool.add_command(trace)
 tidepool.add_command(server)
 trace.add_command(generate)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from tidepool.plots import style
 
 BAR = 0.17  # inches
+LABEL = 1.4  # inches: longer labels are wrapped
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,12 @@ class Bar:
 
 
 def bar_figure(bars: Sequence[Bar]) -> Figure:
-    """Draw bars, the first on top, each with its value."""
+    """Draw bars, the first on top, each with its value; longer labels take several lines."""
     traces = list(dict.fromkeys(bar.trace for bar in bars))
     most = max(sum(bar.trace == trace for bar in bars) for trace in traces)
-    figure, axes = style.panels(len(traces), 0.75 + BAR * most)
+    labels = {bar.label: style.wrapped(bar.label, LABEL) for bar in bars}
+    lines = max(map(len, labels.values()))
+    figure, axes = style.panels(len(traces), 0.75 + max(BAR, style.LINE * lines) * most)
     for trace, axis in zip(traces, axes, strict=True):
         mine = [bar for bar in bars if bar.trace == trace]
         errors = [1.96 * (bar.error or 0) for bar in mine]
@@ -46,7 +49,7 @@ def bar_figure(bars: Sequence[Bar]) -> Figure:
             padding=2,
             fontsize=style.SMALL,
         )
-        axis.set_yticks(range(len(mine)), [bar.label for bar in mine])
+        axis.set_yticks(range(len(mine)), ["\n".join(labels[bar.label]) for bar in mine])
         axis.set_ylim(len(mine) - 0.4, -0.6)
         style.dress(axis, trace, "hit ratio (%)", "")
         axis.grid(False, axis="y")

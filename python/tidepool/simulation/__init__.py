@@ -18,6 +18,7 @@ from tidepool.simulation.layouts import (
     LayoutResult,
     PoolResult,
     PoolSpec,
+    main_pools,
     recorded_layout,
     relation_numbers,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "SsdResult",
     "count_pages",
     "exact_lru_curve",
+    "main_pools",
     "parse_device",
     "parse_size",
     "parse_ssd_policy",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from tidepool.errors import TidepoolError
 from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation.results import Result
+from tidepool.traces.columns import column, references
 from tidepool.traces.model import Trace
 from tidepool.traces.provenance import DEFAULT, Recorded, RecordedPool
 
@@ -229,6 +231,17 @@ def relation_numbers(trace: Trace, names: Sequence[str]) -> tuple[int, ...]:
             )
         found.append(int(name))
     return tuple(found)
+
+
+def main_pools(trace: Trace) -> dict[int, int]:
+    """Return for each relation of a recording the pool that most references to it name."""
+    counts: Counter[tuple[int, int]] = Counter()
+    for chunk in trace.chunks():
+        rows = references(chunk)
+        both = (chunk.page[rows] >> np.uint64(34)) << np.uint64(8) | column(chunk, "pool", 0)[rows]
+        for each, count in zip(*np.unique(both, return_counts=True), strict=True):
+            counts[int(each) >> 8, int(each) & 255] += int(count)
+    return {relation: pool for (relation, pool), _ in reversed(counts.most_common())}
 
 
 def _numbers(trace: Trace) -> set[int]:
