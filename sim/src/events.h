@@ -21,7 +21,8 @@ enum
 	EVENT_DIRTIED,
 	EVENT_WRITTEN,
 	EVENT_POOL,
-	EVENT_MOVED
+	EVENT_MOVED,
+	EVENT_PAGE_MOVED
 };
 
 /* Flags of events that are the core's. */

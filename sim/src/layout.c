@@ -229,6 +229,34 @@ moved_event(tps_layout *layout, const tps_events *events, size_t i)
 	(void) layout_move_frame(layout, from, to, &access);
 }
 
+/*
+ * A resident page goes to another pool; what it counted as stays.  Ignores pages
+ * that are not resident.  False when memory ran out.
+ */
+static bool
+page_moved_event(tps_layout *layout, const tps_events *events, size_t i)
+{
+	uint32_t	frame = pagetable_find(&layout->table, events->page[i]);
+	tps_replay *giver;
+	tps_replay *taker = pool_for(layout, events, i);
+	tp_access	access = {.now = event_time(events, i)};
+	bool		ok = true;
+
+	if (frame == TP_NONE || layout->pools[layout->pool_of[frame]] == taker)
+		return true;
+	giver = layout->pools[layout->pool_of[frame]];
+	replay_commit_admissions(giver);
+	if (giver->dirty[frame])
+		write_below(giver, events->page[i]);
+	giver->dirty[frame] = 0;
+	pinned_remove(&giver->pinned, frame);
+	tps_cache_forget(giver->cache, frame);
+	if (events->backend != NULL)
+		access.backend = events->backend[i];
+	(void) place(taker, events->page[i], &access, &ok);
+	return ok;
+}
+
 static bool
 other_event(tps_layout *layout, const tps_events *events, size_t i)
 {
@@ -242,6 +270,8 @@ other_event(tps_layout *layout, const tps_events *events, size_t i)
 		case EVENT_MOVED:
 			moved_event(layout, events, i);
 			return true;
+		case EVENT_PAGE_MOVED:
+			return page_moved_event(layout, events, i);
 		default:
 			return relation_event(layout, events, i);
 	}

@@ -159,6 +159,7 @@ replay_event(tps_replay *replay, const tps_events *events, size_t i)
 			return true;
 		case EVENT_POOL:
 		case EVENT_MOVED:
+		case EVENT_PAGE_MOVED:
 			return true;
 		default:
 			return scan_event(replay, events, i);

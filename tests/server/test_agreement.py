@@ -294,6 +294,23 @@ def test_pools_that_come_and_go(make: Make) -> None:
     assert found == counted
 
 
+def test_pages_that_move(make: Make) -> None:
+    server = with_pools(make, "lru", "arc", "lirs", bufferpool__batch_size="1")
+
+    def moves() -> Iterator[str]:
+        yield from lookups(300, 1)
+        yield "ALTER TABLE in_hot SET (buffer_pool = 'log')"
+        yield "SELECT pg_bufferpool_move('in_hot')"
+        yield from lookups(300, 2)
+
+    trace, counted = record_pools(server, moves())
+    chunk = join(list(trace.chunks()), 0)
+    assert int((column(chunk, "kind", 0) == Kind.PAGE_MOVED).sum()) > 20
+    found = replayed_by_pool(trace)
+    for name, (hits, _) in counted.items():
+        assert abs(found[name][0] - hits) <= TOLERANCE * hits
+
+
 def test_stock_clock_beside_pools(make: Make) -> None:
     """Buffers that leave the stock clock keep the others' order, in a ring of the core not."""
     server = with_pools(make, "clock", "arc", "lirs", bufferpool__batch_size="1")

@@ -283,6 +283,25 @@ def test_events_of_pools_mean_nothing_for_other_layouts() -> None:
     assert (alone.requests, alone.misses) == (2, 1)
 
 
+def test_resident_pages_move() -> None:
+    """Page 1 is hit in pool 1 once it has moved there; page 2, which is dirty, was written."""
+    events = [
+        *((page, Kind.WRITE, 0) for page in (1, 2, 3)),
+        (1, Kind.PAGE_MOVED, 1),
+        (2, Kind.PAGE_MOVED, 1),  # page 1 must go
+        (9, Kind.PAGE_MOVED, 1),
+        *((page, Kind.READ, 0) for page in (2, 1)),
+    ]
+    page, kind, pool = zip(*events, strict=True)
+    trace = InMemoryTrace.from_arrays("t", page, kind=kind, pool=pool)
+    layout = Layout(LRU, 5, (PoolSpec("a", LRU, 1),), as_recorded=True)
+    default, other = replayed(layout, trace).pools
+    assert (default.requests, default.misses, default.write_backs) == (4, 4, 2)
+    assert (other.requests, other.misses, other.evictions) == (1, 0, 1)
+    (alone,) = simulate([(trace, [Cell(LRU, 5)])])
+    assert (alone.requests, alone.misses, alone.write_backs) == (5, 3, 0)
+
+
 # ---- the same in any way ----
 
 

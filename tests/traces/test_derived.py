@@ -144,6 +144,7 @@ def test_info_of_everything() -> None:
         "written": 0,
         "pool": 0,
         "moved": 0,
+        "page_moved": 0,
     }
     assert (found.references, found.pages, found.one_touch) == (3, 3, 3)
     assert found.bytes == 3 * 8192

@@ -26,6 +26,7 @@ DTYPES: dict[str, Any] = {
 }
 
 LAST_REFERENCE = Kind.WRITE  # kinds up to this one reference a page
+OF_ONE_PAGE = (Kind.PINNED, Kind.UNPINNED, Kind.DIRTIED, Kind.WRITTEN, Kind.PAGE_MOVED)
 
 
 def column(chunk: Chunk, name: str, position: int) -> NDArray[Any]:
@@ -113,8 +114,8 @@ def references(chunk: Chunk) -> NDArray[np.bool_]:
 
 
 def of_one_page(chunk: Chunk) -> NDArray[np.bool_]:
-    """Return which rows concern a single page: references, pins, pages becoming dirty or clean."""
+    """Return which rows concern a single page: references, and what happens to one."""
     rows = references(chunk)
     if chunk.kind is None:
         return rows
-    return rows | np.isin(chunk.kind, (Kind.PINNED, Kind.UNPINNED, Kind.DIRTIED, Kind.WRITTEN))
+    return rows | np.isin(chunk.kind, OF_ONE_PAGE)

@@ -41,6 +41,7 @@ class Kind(IntEnum):
     Of a server with named pools: POOL, number ``pool``, has the definition in
     ``bitmaps`` from now on, JSON as in pools.RecordedPool; without a name, it
     ceased to exist.  MOVED: a buffer of ``pool`` went to pool number ``count``.
+    PAGE_MOVED: a resident page went to ``pool``.
     """
 
     READ = 0
@@ -55,6 +56,7 @@ class Kind(IntEnum):
     WRITTEN = 9
     POOL = 10
     MOVED = 11
+    PAGE_MOVED = 12
 
 
 class Flag(IntFlag):

@@ -37,10 +37,11 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_UNPINNED		7	/* that page can be evicted again */
 #define RECORD_DIRTIED		8	/* a clean page became dirty */
 #define RECORD_WRITTEN		9	/* a page was written to disk */
-#define RECORD_POOL			10	/* definition of a pool: so many bytes of text,
-								 * in this process's next records */
+#define RECORD_POOL			10	/* definition of a pool: so many bytes of
+								 * text, in this process's next records */
 #define RECORD_MOVED		11	/* a buffer has gone to the pool with this
 								 * number */
+#define RECORD_PAGE_MOVED	12	/* a resident page has gone to this pool */
 #define RECORD_TEXT			254 /* RECORD_TEXT_BYTES of it, in place of a page */
 #define RECORD_END			255 /* in files only: no records follow */
 
@@ -65,9 +66,9 @@ typedef struct BufferRecord
 	Oid			database;
 	RelFileNumber file;
 	BlockNumber block;
-	uint32		process;		/* its ProcNumber, as in tp_access.backend;
-								 * << RECORD_POOL_SHIFT: of a reference, the
-								 * pool that the page is in, or came in for; of
+	uint32		process;		/* its ProcNumber, as in tp_access.backend; <<
+								 * RECORD_POOL_SHIFT: of a reference, the pool
+								 * that the page is in, or came in for; of
 								 * RECORD_POOL, the one that is defined; of
 								 * RECORD_MOVED, the one that the buffer left */
 	uint16		flags;
@@ -128,6 +129,7 @@ extern uint64 BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
 extern void BufferPoolRecordDirtied(const BufferTag *tag);
 extern void BufferPoolRecordWritten(const BufferTag *tag);
 extern void BufferPoolRecordMoved(int from, int to);
+extern void BufferPoolRecordPageMoved(const BufferTag *tag, int pool);
 extern void BufferPoolRecordDefinition(int pool, const char *text);
 extern void BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 								   BlockNumber first);

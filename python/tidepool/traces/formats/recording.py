@@ -57,6 +57,7 @@ KINDS = (
     Kind.WRITTEN,
     Kind.POOL,
     Kind.MOVED,
+    Kind.PAGE_MOVED,
 )
 WITHOUT_PAGE = (Kind.POOL, Kind.MOVED)
 

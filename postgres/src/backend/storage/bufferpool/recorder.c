@@ -380,6 +380,16 @@ BufferPoolRecordWritten(const BufferTag *tag)
 				   chosen_at != 0 ? chosen_at : BufferPoolRecorderTime());
 }
 
+/* The time of the choice that this event follows from, if there was one. */
+static uint64
+time_of_choice(void)
+{
+	uint64		time = chosen_at;
+
+	chosen_at = 0;
+	return time != 0 ? time : BufferPoolRecorderTime();
+}
+
 static const BufferTag no_page = {.forkNum = MAIN_FORKNUM};
 
 /*
@@ -390,14 +400,23 @@ void
 BufferPoolRecordMoved(int from, int to)
 {
 	BufferTag	tag = no_page;
-	uint64		time = chosen_at;
+	uint64		time = time_of_choice();
 
-	chosen_at = 0;
 	if (!BufferPoolRecording())
 		return;
 	tag.blockNum = to;
-	(void) put(&tag, RECORD_MOVED, 0, from,
-			   time != 0 ? time : BufferPoolRecorderTime());
+	(void) put(&tag, RECORD_MOVED, 0, from, time);
+	wake_recorder();
+}
+
+/* Record that a resident page has gone to a buffer of this pool. */
+void
+BufferPoolRecordPageMoved(const BufferTag *tag, int pool)
+{
+	uint64		time = time_of_choice();
+
+	if (in_sample(tag))
+		(void) put(tag, RECORD_PAGE_MOVED, 0, pool, time);
 	wake_recorder();
 }
 

@@ -490,6 +490,8 @@ BufferPoolPageMoved(BufferDesc *buf)
 {
 	BufferPool *pool = BufferPoolOf(buf->buf_id);
 
+	if (BufferPoolRecording())
+		BufferPoolRecordPageMoved(&buf->tag, BufferPoolNumber(pool));
 	if (BufferPoolHasAlgorithm(pool))
 		report_page(pool, buf, BufferTagPage(&buf->tag), 0,
 					BufferPoolTime(pool));
