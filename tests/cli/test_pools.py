@@ -107,9 +107,9 @@ def test_pictures(ok: Call, orders: Path, tmp_path: Path) -> None:
         ("--pool =arc,20", 'invalid pool "=arc,20"'),
         ("--pool hot=ark,20", 'unknown policy "ark"'),
         ("--pool hot=arc,much", 'invalid size "much"'),
-        ("--pool hot=arc,20 --resize 5:30", "which pool shall be resized is not said"),
+        ("--pool hot=arc,20 --resize 5:30", "a resize names no pool"),
         ("--pool hot=arc,20 --resize 5:b=30", 'no pool "b" to resize'),
-        ("--resize 5:hot=30", "there is no pool of a name to resize"),
+        ("--resize 5:hot=30", 'no pool "hot" to resize'),
         ("--pool hot=arc,20 --sample 10%", "pools cannot be sampled"),
         ("--pool hot=arc,20 --ssd-policy none", "pools above an SSD are not simulated"),
         ("--pool hot=arc,20 --policy opt", 'pools have online policies, "opt" is none'),
@@ -248,6 +248,17 @@ def test_replayed_with_the_pools_that_ran(ok: Call, monday: Path, tmp_path: Path
     assert again["pools"] == found["pools"]
     (one,) = ok("simulate", monday, "--policy lru --frames 150 --format json").records
     assert "pools" not in one and one["requests"] == found["requests"]
+
+
+def test_info_lists_the_pools(ok: Call, monday: Path) -> None:
+    out = ok("trace info", monday).out
+    assert "PostgreSQL 18.6, lru, 150 buffers; DEFAULT: lru, 100; hot: arc, 50\n" in out
+
+
+def test_pools_too_large_for_memory(call: Call, orders: Path) -> None:
+    out = call("simulate", orders, "--policy lru --frames 10TB --pool hot=arc,1GB:orders")
+    assert (out.status, out.out) == (1, "")
+    assert "GB are needed for pools of 1342177280 frames" in out.err
 
 
 def test_recorded_pools_compared(ok: Call, monday: Path) -> None:

@@ -123,7 +123,7 @@ def test_convert_tells_what_is_lost(folder: Path) -> None:
     assert result.stderr == (
         "tidepool: warning: out.txt: the text format does not hold "
         "6 scan, forget and pin events, that 1 references are writes, backends, flags, "
-        "scan ids, times, relation names\n"
+        "pools, scan ids, times, relation names\n"
     )
 
 

@@ -119,6 +119,7 @@ def test_what_gets_lost(tmp_path: Path) -> None:
         "that 1 references are writes",
         "backends",
         "flags",
+        "pools",
         "scan ids",
         "times",
         "relation names",

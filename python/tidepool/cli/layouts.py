@@ -121,9 +121,7 @@ def resizes_of(input: Input, resizes: Sequence[Resize]) -> tuple[tuple[int, str,
     """Return the resizes of pools, which must all name one."""
     for resize in resizes:
         if resize.pool is None:
-            raise TidepoolError(
-                "which pool shall be resized is not said", "Write it as REFERENCE:NAME=SIZE."
-            )
+            raise TidepoolError("a resize names no pool", "Write it as REFERENCE:NAME=SIZE.")
     return tuple((r.reference, r.pool or "", input.frames(r.size)) for r in resizes)
 
 

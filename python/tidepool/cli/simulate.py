@@ -351,8 +351,9 @@ def _check(
     """Raise TidepoolError for what does not go together, before any work."""
     if divided and sample is not None:
         raise TidepoolError("pools cannot be sampled", "Leave out --pool or --sample.")
-    if not divided and any(resize.pool is not None for resize in resizes):
-        raise TidepoolError("there is no pool of a name to resize", "Define it with --pool.")
+    for resize in resizes:
+        if resize.pool is not None and not divided:
+            raise TidepoolError(f'no pool "{resize.pool}" to resize', "Define it with --pool.")
     if resizes and sample is not None:
         raise TidepoolError("a sampled pool cannot be resized", "Leave out --resize or --sample.")
     if resizes and any(spec.policy.handle is None for spec in specs):

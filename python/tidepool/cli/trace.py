@@ -222,6 +222,7 @@ def _server(recorded: Recorded) -> str:
     return (
         f"PostgreSQL {recorded.server_version}, {recorded.algorithm}{parameters},"
         f" {recorded.buffers:,} buffers{sample}"
+        + "".join(f"; {pool.name}: {pool.policy}, {pool.buffers:,}" for pool in recorded.pools)
     )
 
 

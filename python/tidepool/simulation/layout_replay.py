@@ -19,7 +19,12 @@ from tidepool.simulation.events import Events, positioned, references
 from tidepool.simulation.layouts import Layout, LayoutResult, PoolResult, recorded_policy
 from tidepool.simulation.options import Options
 from tidepool.simulation.repetitions import Repetitions
-from tidepool.simulation.replay import relations_of, row_of_reference, series_of
+from tidepool.simulation.replay import (
+    relations_of,
+    replay_bytes,
+    row_of_reference,
+    series_of,
+)
 from tidepool.traces.columns import select, take
 from tidepool.traces.model import Chunk, Kind, Trace
 from tidepool.traces.provenance import parse_recorded_pool
@@ -51,6 +56,7 @@ class LayoutReplay:
         self._assigned = _Assignment(
             {relation: number for number, pool in numbered.items() for relation in pool.relations}
         )
+        _check_memory(layout)
         n = max(numbered) + 1
         specs = ffi.new("tps_pool_spec[]", n)
         arrays = []  # what specs points to
@@ -216,6 +222,14 @@ class LayoutReplay:
     def _refused(pools: Sequence[PoolResult]) -> int:
         """Return the pages that came into no pool: what DEFAULT has refused."""
         return pools[0].refused
+
+
+def _check_memory(layout: Layout) -> None:
+    """Raise MemoryError if the pools cannot fit: the system would end the process instead."""
+    specs = [pool.spec for pool in layout.numbered().values()]
+    needed = max(replay_bytes(spec, layout.frames) for spec in specs)
+    if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise MemoryError(f"{needed / 2**30:.0f} GB are needed for pools of {layout.frames} frames")
 
 
 class _Assignment:

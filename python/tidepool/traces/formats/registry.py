@@ -28,7 +28,7 @@ from tidepool.traces.formats.watt import WattTrace, write_watt
 from tidepool.traces.model import Chunk, Trace
 from tidepool.traces.parameters import parse_parameters
 
-EVERYTHING = frozenset({"events", "writes", "time", "flags", "backend", "scan"})
+EVERYTHING = frozenset({"events", "writes", "time", "flags", "backend", "scan", "pool"})
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Format:
 
     ``holds`` is what a file can hold besides the pages referenced: "events"
     other than references, which references are "writes", "time" or only
-    "seconds", "flags", "backend", "scan", the relations' "names".  A format
+    "seconds", "flags", "backend", "scan", "pool", the relations' "names".  A format
     without ``write`` is read only.  ``takes`` names the choices that its reader
     accepts; ``options`` is the dataclass of its own options.
     """
@@ -168,7 +168,7 @@ FORMATS: dict[str, Format] = {
             "recording",
             "a server's recording of its references",
             (".rec",),
-            frozenset({"events", "writes", "time", "flags", "backend", "names"}),
+            frozenset({"events", "writes", "time", "flags", "backend", "pool", "names"}),
             lambda source, *_: RecordingTrace(source),
             None,
         ),

@@ -76,6 +76,9 @@ def _compressions(path: str) -> list[Compression]:
         wanted.append(found)
 
 
+_COLUMNS = {"flags": "flags", "backend": "backends", "scan": "scan ids", "pool": "pools"}
+
+
 class _Account:
     """Hands a trace's events to a writer and counts what the format does not hold."""
 
@@ -109,12 +112,10 @@ class _Account:
                 self.columns.add("times")
             elif (chunk.time % np.uint64(1_000_000)).any():
                 self.columns.add("fractions of seconds")
-        for name in ("flags", "backend", "scan"):
+        for name, words in _COLUMNS.items():
             values = getattr(chunk, name)
             if name not in self.holds and values is not None and values.any():
-                self.columns.add(
-                    {"flags": "flags", "backend": "backends", "scan": "scan ids"}[name]
-                )
+                self.columns.add(words)
 
     def lost(self) -> tuple[str, ...]:
         lost = []
