@@ -68,6 +68,8 @@ static tp_page chosen_page;
 static uint64 chosen_at;
 static BufferDesc *taken = NULL;
 
+static void give_up_choice(void);
+
 /* ---- the choice ---- */
 
 /* Which buffers a search may take. */
@@ -241,7 +243,7 @@ BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
 	tp_page		incoming = tag != NULL ? BufferTagPage(tag) :
 		tp_page_make(0, InvalidBlockNumber);
 
-	BufferPoolAtEOXact();		/* an error may have left a choice pending */
+	give_up_choice();			/* an error may have left one pending */
 	if (locked)
 	{
 		expect_victim(pool);
@@ -355,12 +357,18 @@ BufferPoolVictimKept(BufferDesc *buf)
 }
 
 /* Give up a chosen buffer that an error has kept from being taken. */
+static void
+give_up_choice(void)
+{
+	if (chosen != NULL)
+		keep_chosen();
+}
+
 void
 BufferPoolAtEOXact(void)
 {
 	fallen_from = NULL;
-	if (chosen != NULL)
-		keep_chosen();
+	give_up_choice();
 }
 
 /*
