@@ -51,6 +51,7 @@ from pgbench import (
     CPUS,
     SELECT_ONLY,
     Side,
+    Workload,
     algorithms,
     initialize,
     medians,
@@ -159,9 +160,15 @@ class Turns:
     ours: Usage
 
 
-def take_turns(pair: Sequence[Server], clients: int, rounds: int, order: Random) -> Turns:
-    """Let so many clients of each of the two servers take turns; the first one is stock."""
-    work = replace(SELECT_ONLY, clients=clients, turn=TURN, rest=0.05)
+def take_turns(
+    pair: Sequence[Server],
+    clients: int,
+    rounds: int,
+    order: Random,
+    work: Workload = SELECT_ONLY,
+) -> Turns:
+    """Let so many clients of each of the two servers take turns; the first one is the base."""
+    work = replace(work, clients=clients, turn=TURN, rest=0.05)
     before = [usage(server) for server in pair]
     sides: list[Side] = []
     try:

@@ -332,6 +332,10 @@ def algorithms(directory: Path, wanted: Sequence[str] = ()) -> list[str]:
 
 
 def pool_counters(instance: Instance) -> dict[str, int]:
-    """Return the pool's counters by name."""
-    text = instance.query("SELECT to_jsonb(s) FROM pg_stat_bufferpool s")
-    return {name: value for name, value in json.loads(text).items() if isinstance(value, int)}
+    """Return the counters of all pools together, by name."""
+    sums: dict[str, int] = {}
+    for text in instance.query("SELECT to_jsonb(s) FROM pg_stat_bufferpool s").splitlines():
+        for name, value in json.loads(text).items():
+            if isinstance(value, int):
+                sums[name] = sums.get(name, 0) + value
+    return sums
