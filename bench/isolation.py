@@ -52,7 +52,7 @@ POINTS, TIMES = 1.0, 1.1  # goals
 CLIENTS, RATE = 4, 400  # of OLTP; transactions a second
 
 OLTP = f"""
-\\set aid random_zipfian(1, {OLTP_ROWS}, 0.5)
+\\set aid random_exponential(1, {OLTP_ROWS}, 2)
 \\set write random(1, 10)
 SELECT abalance FROM oltp WHERE aid = :aid;
 \\if :write = 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What named pools cost: hits and misses with pools, against the same server without.
 
-Two servers run side by side, both ours: one without named pools, one with
+Two servers run side by side: one without named pools, one with
 eight of them.  They take turns (pgbench.py, miss_path.py).  Compared are:
 
 beside    eight pools that nobody uses; the tables are in DEFAULT, which has as
@@ -12,10 +12,11 @@ eight     each client has a table in a pool of its own, with eight algorithms;
           the other server has one pool with the dearest of these
 
 "none" is a server without pools as the other server: what the method cannot
-tell apart.  Goals: hits at most 1 % slower, misses at most 2 %, eight pools no
+tell apart.  A last row compares clock, eight pools beside it, with stock
+PostgreSQL.  Goals: hits at most 1 % slower, misses at most 2 %, eight pools no
 slower than the dearest algorithm alone.
 
-Needs make postgres.
+Needs make postgres and make postgres BUILD=stock.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from random import Random
 
 import numpy as np
 from common import count, report
-from live import copied, huge_pages, read_all, scratch, serving, told
+from live import STOCK, copied, huge_pages, read_all, scratch, serving, told
 from miss_path import Server, take_turns
 from pgbench import (
     LOOKUPS,
@@ -116,6 +117,10 @@ def none(algorithm: str, buffers: int) -> Layout:
     return Layout("none", algorithm, buffers)
 
 
+def stock(buffers: int) -> Layout:
+    return Layout(STOCK, STOCK, buffers)
+
+
 def beside(algorithm: str, buffers: int) -> Layout:
     return Layout("beside", algorithm, buffers + POOLS * UNUSED, tuple(unused(POOLS)))
 
@@ -136,11 +141,26 @@ def eight(buffers: int) -> Layout:
     return Layout("eight", "clock", buffers + 16, tuple(statements))
 
 
+def compared(
+    algorithms: Sequence[str], buffers: int, tables: Sequence[str]
+) -> Iterator[tuple[Layout, Layout]]:
+    """Give pairs: the layout that is the measure, and the other."""
+    for algorithm in algorithms:
+        base = none(algorithm, buffers)
+        yield base, base
+        yield base, beside(algorithm, buffers)
+        yield base, own(algorithm, buffers, tables)
+    yield stock(buffers), beside("clock", buffers)
+
+
 @contextmanager
 def laid_out(directory: Path, layout: Layout, huge: str) -> Iterator[Instance]:
     """Serve with these pools; afterwards they are gone."""
     settings = {**SETTINGS, "shared_buffers": f"{layout.buffers}MB", "huge_pages": huge}
     with serving(directory, layout.algorithm, settings) as instance:
+        if layout.algorithm == STOCK:
+            yield instance
+            return
         instance.query("CREATE EXTENSION IF NOT EXISTS pg_bufferpool")
         for statement in layout.statements:
             instance.query(statement)
@@ -208,7 +228,10 @@ def misses(
         with pair(directories, base, other, start, huge) as instances:
             for instance in instances:
                 throughput(instance, replace(work, clients=CLIENTS), WARM, {})
-            servers = [Server("clock", instance) for instance in instances]
+            servers = [
+                Server(layout.algorithm, instance)
+                for layout, instance in zip((base, other), instances, strict=True)
+            ]
             turns = take_turns(servers, CLIENTS, args.turns, Random(start), work)
             ratios.append(turns.ratios)
             blocks.append((turns.stock.blocks, turns.ours.blocks))
@@ -239,16 +262,10 @@ def price_of_hits(args: argparse.Namespace) -> None:
             settings = {"shared_buffers": f"{HIT_BUFFERS * 4 // 3}MB"}
             huge = huge_pages((one, two), settings)
             rows = []
-            for algorithm in args.algorithms:
-                base = none(algorithm, HIT_BUFFERS)
-                for other in (
-                    base,
-                    beside(algorithm, HIT_BUFFERS),
-                    own(algorithm, HIT_BUFFERS, TABLES),
-                ):
-                    cells = hits((one, two), base, other, args, huge)
-                    rows.append([algorithm, other.name, *cells])
-                    print("; ".join(rows[-1]), flush=True)
+            for base, other in compared(args.algorithms, HIT_BUFFERS, TABLES):
+                cells = hits((one, two), base, other, args, huge)
+                rows.append([base.algorithm, other.name, *cells])
+                print("; ".join(rows[-1]), flush=True)
     report(
         "pool_price_hits",
         f"Hits with pools, % slower than without (goal: {HIT_GOAL:g})",
@@ -265,16 +282,10 @@ def price_of_misses(args: argparse.Namespace) -> None:
         with copied(one) as two:
             huge = huge_pages((one, two), {"shared_buffers": f"{2 * MISS_BUFFERS}MB"})
             rows = []
-            for algorithm in args.algorithms:
-                base = none(algorithm, MISS_BUFFERS)
-                for other in (
-                    base,
-                    beside(algorithm, MISS_BUFFERS),
-                    own(algorithm, MISS_BUFFERS, ["pgbench_accounts"]),
-                ):
-                    cells = misses((one, two), base, other, SELECT_ONLY, args, huge)
-                    rows.append([algorithm, other.name, *cells])
-                    print("; ".join(rows[-1]), flush=True)
+            for base, other in compared(args.algorithms, MISS_BUFFERS, ["pgbench_accounts"]):
+                cells = misses((one, two), base, other, SELECT_ONLY, args, huge)
+                rows.append([base.algorithm, other.name, *cells])
+                print("; ".join(rows[-1]), flush=True)
             base = none(DEAREST, MISS_BUFFERS)
             cells = misses((one, two), base, eight(MISS_BUFFERS), EACH_ITS_OWN, args, huge)
             rows.append([DEAREST, "eight", *cells])

@@ -2,8 +2,9 @@
 """What resizing a pool costs those that use it.
 
 Eight clients look up rows of a hot table in a pool; the rest of the pool holds
-pages of a table that nobody reads any more.  Without pause, the pool is halved
-and brought back to its size.
+pages of a table that nobody reads any more.  Again and again the pool is
+halved and brought back to its size.  Between, pages that it gave up are read
+again, and become colder than the hot table for a while.
 
 Counted: pages of the hot table that left the pool although it kept room for
 them (blocks read of that table), and pages that left it while it grew
@@ -28,10 +29,11 @@ from live import scratch, serving, told
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
 
-BUFFERS = 512  # MB of shared_buffers
-POOL = 256  # MB
-HOT_ROWS = 500_000  # 64 MB and 11 MB of index: less than half of the pool
-COLD_MB = 300
+BUFFERS = 256  # MB of shared_buffers
+POOL = 128  # MB
+HOT_ROWS = 200_000  # 26 MB and 4 MB of index: a quarter of the pool
+COLD_PAGES = 19_200  # 150 MB
+COOLING = 3  # seconds in which each hot page is referenced some ten times
 CLIENTS = 8
 WAIT_GOAL = 100  # milliseconds
 
@@ -48,7 +50,7 @@ def make(instance: Instance, algorithm: str) -> None:
     instance.query(
         "DROP TABLE IF EXISTS hot, cold;"
         " CREATE TABLE cold (pad text) WITH (buffer_pool = 'resized', fillfactor = 10);"
-        f" INSERT INTO cold SELECT repeat('c', 700) FROM generate_series(1, {COLD_MB * 128}) i;"
+        f" INSERT INTO cold SELECT repeat('c', 700) FROM generate_series(1, {COLD_PAGES}) i;"
         " CREATE TABLE hot WITH (buffer_pool = 'resized') AS"
         " SELECT i AS aid, 0 AS abalance, repeat('x', 84) AS filler"
         f" FROM generate_series(1, {HOT_ROWS}) i;"
@@ -74,6 +76,17 @@ def evictions(instance: Instance) -> int:
     return number(
         instance,
         "SELECT evictions + reuses FROM pg_stat_bufferpool WHERE name = 'resized'",
+    )
+
+
+def fill_up(instance: Instance) -> None:
+    """Read cold pages into the pool's free buffers."""
+    instance.query(
+        "SELECT count(pad) FROM cold WHERE ctid = ANY (ARRAY("
+        f"SELECT format('(%s,1)', block)::tid FROM generate_series(0, {COLD_PAGES - 1}) block"
+        " WHERE block NOT IN (SELECT relblocknumber FROM pg_bufferpool_buffers"
+        " WHERE relfilenode = pg_relation_filenode('cold') AND relforknumber = 0)"
+        " LIMIT (SELECT free FROM pg_stat_bufferpool WHERE name = 'resized')))"
     )
 
 
@@ -109,7 +122,7 @@ def measure(directory: Path, algorithm: str, rounds: int) -> list[str]:
         if warmed.returncode != 0:
             raise TidepoolError(f"pgbench failed:\n{warmed.stdout}")
         before = hot_reads(instance)
-        line += ["-T", str(6 + 4 * rounds)]
+        line += ["-T", str(6 + (COOLING + 3) * rounds)]
         pgbench = subprocess.Popen(
             [*line, "--log", f"--log-prefix={prefix}"],
             env=instance.environment(),
@@ -117,10 +130,10 @@ def measure(directory: Path, algorithm: str, rounds: int) -> list[str]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-        time.sleep(1)
         busy, quiet = [], []
         shrunk = grown = 0
         for _ in range(rounds):
+            time.sleep(COOLING)
             begin, end, left = resize(instance, POOL // 2)
             busy.append((begin, end))
             shrunk += left
@@ -129,7 +142,7 @@ def measure(directory: Path, algorithm: str, rounds: int) -> list[str]:
             busy.append((begin, end))
             grown += left
             span = busy[-1][1] - busy[-2][0] - 1
-            time.sleep(0.2)
+            fill_up(instance)
             quiet.append((time.time(), time.time() + span))
             time.sleep(max(0.2, span))
         seconds = sum(end - begin for begin, end in busy) / len(busy)
