@@ -51,6 +51,16 @@ REFUSED = re.compile(
 )
 
 
+# what one must know of violations
+SITUATION = [
+    "SELECT violation, buffers.* FROM pg_bufferpool_check()"
+    " LEFT JOIN pg_bufferpool_buffers AS buffers ON bufferid = number + 1 LIMIT 20",
+    "SELECT name, handler, buffers, target, state FROM pg_bufferpool",
+    "SELECT pid, backend_type, state, wait_event_type, wait_event, now() - query_start,"
+    " left(query, 80) FROM pg_stat_activity",
+]
+
+
 class Changes(Interruptions):
     """Changes pools, one statement after the other."""
 
@@ -114,7 +124,7 @@ class Changes(Interruptions):
             if wrong == "":
                 return
             time.sleep(0.05)
-        raise AssertionError(f"violations that stay: {wrong}")
+        raise AssertionError(f"violations that stay: {wrong}\n{self._server.query(*SITUATION)}")
 
 
 class PoolStress(Stress):

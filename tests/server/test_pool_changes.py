@@ -146,6 +146,23 @@ def test_the_order_survives(make: Make) -> None:
         assert hot >= len(left & {*range(60, 120)}), handler
 
 
+@pytest.mark.parametrize("algorithm", ["lru", "arc", "s3fifo"])
+def test_what_is_queued_for_one_pool_outlives_a_change_of_another(
+    make: Make, algorithm: str
+) -> None:
+    server = server_with_pools(make, algorithm)
+    create(server, "hot")
+    server.query("CREATE EXTENSION pg_prewarm")
+    fill(server, "t", 100)
+    server.query("SELECT pg_bufferpool_reset()")
+    wrong = server.query(
+        "SELECT pg_prewarm('t', 'buffer', 'main', 40, 59)",  # fewer than are committed
+        "ALTER BUFFER POOL hot SET HANDLER lirs",
+        "SELECT * FROM pg_bufferpool_check()",
+    )
+    assert wrong == "20"
+
+
 def test_options_change_like_algorithms(make: Make) -> None:
     server = server_with_pools(make)
     create(server, "hot", "lirs", "1MB")

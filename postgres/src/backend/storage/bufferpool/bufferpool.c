@@ -247,7 +247,7 @@ init_pool(BufferPoolShared *shared)
 	pg_atomic_init_u32(&shared->buffers, 0);
 	pg_atomic_init_u32(&shared->writer, 0);
 	SpinLockInit(&shared->definition_lock);
-	shared->version = 0;
+	shared->version = 1;
 	MemSet(&shared->definition, 0, sizeof(shared->definition));
 	SpinLockInit(&shared->free_lock);
 	shared->first_free = FREENEXT_END_OF_LIST;
@@ -331,6 +331,7 @@ BufferPoolShmemInit(bool init)
 	for (int i = 0; i < npools; i++)
 	{
 		BufferPools[i].shared = &shared[i].pool;
+		BufferPools[i].version = 0;
 		if (!found)
 			init_pool(&shared[i].pool);
 	}
@@ -507,7 +508,7 @@ BufferPoolFollowDefinition(BufferPool *pool)
 	definition = pool->shared->definition;
 	version = pool->shared->version;
 	SpinLockRelease(&pool->shared->definition_lock);
-	if (version == pool->version && pool->flags != 0)
+	if (version == pool->version)
 		return;
 	pool->version = version;
 	BufferPoolSetView(pool, &definition);

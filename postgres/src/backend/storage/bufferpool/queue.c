@@ -70,8 +70,12 @@ drop_moved(BufferPool *pool, tp_batch *queue)
 	for (uint32 i = 0; i < queue->count; i++)
 		if (BufferPoolOf(queue->entries[i].frame) == pool)
 			queue->entries[kept++] = queue->entries[i];
+	if (kept == queue->count)
+		return;
 	BufferPoolCountMany(pool, BUFFERPOOL_STALE_HITS, queue->count - kept);
 	queue->count = kept;
+	if (kept == 0)
+		BufferPoolDropQueue(pool);
 }
 
 /*
