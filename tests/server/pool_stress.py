@@ -46,6 +46,7 @@ REFUSED = re.compile(
     r'|cannot drop buffer pool "\w+" because relations name it'
     r'|relations still name buffer pool "\w+"'
     r'|buffer pool "\w+" keeps the \d+ buffers that it has reached'
+    r'|buffer pool "\w+" has reached no buffer, and is dropped'
     r'|buffer pools are larger than "shared_buffers" has become'
     r"|no background worker slot for the writer of buffer pool"
 )
