@@ -84,6 +84,7 @@ class Changes(Interruptions):
         return self._rng.choice(POOLS)
 
     def _execute(self, statement: str) -> None:
+        self.done["statements"] += 1  # also those that are refused, or interrupted
         self._server.query(statement)
 
     def create(self) -> None:

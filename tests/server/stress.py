@@ -237,15 +237,18 @@ def unexpected(line: str, provoked: re.Pattern[str] = PROVOKED) -> bool:
 def run(stress: Stress, names: list[str], rounds: int, seed: int, seconds: float) -> bool:
     """Rounds with one algorithm after the other, each at most once more than others."""
     order: list[str] = []
+    done: Counter[str] = Counter()
     for number in range(1, rounds + 1):
         rng = random.Random(f"{seed} {number}")
         order = order or rng.sample(names, len(names))
         start = time.monotonic()
         result = stress.round(order.pop(), rng, seconds)
         print(f"{number:3} {time.monotonic() - start:4.0f} s  {result}", flush=True)
+        done.update(result.done)
         if result.wrong:
             print(result.settings, *result.wrong[:20], sep="\n")
             return False
+    print("in all:", ", ".join(f"{name} {count}" for name, count in sorted(done.items())))
     return True
 
 
