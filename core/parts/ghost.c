@@ -164,12 +164,12 @@ tp_ghosts_move_out(const tp_pool *pool, uint32_t frame)
 		}
 }
 
-/* The frame is no longer in members, nor counted in frames. */
+/* The last slot is gone, and no longer counted in frames. */
 void
-tp_ghosts_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
+tp_ghosts_leave(const tp_pool *pool)
 {
 	if (pool->ghosts_per_frame > 0)
-		tp_hash_leave(pool, frame, slot, link_of);
+		tp_hash_leave(pool, link_of);
 }
 
 /* ---- verification ---- */
@@ -184,8 +184,7 @@ check_buckets(const tp_pool *pool, uint64_t ghosts, tp_report report, void *arg)
 
 	for (uint64_t i = 0; i < (uint64_t) frames * per_frame; i++)
 	{
-		uint32_t	member = (uint32_t) (i / per_frame);
-		uint32_t   *bucket = &tp_hash_buckets(pool, member)[i % per_frame];
+		uint32_t   *bucket = &tp_hash_buckets(pool, (uint32_t) (i / per_frame))[i % per_frame];
 
 		for (uint32_t slot = *bucket; slot != TP_NONE && ghosts > 0;
 			 slot = pool->ghosts[slot].chain)

@@ -302,7 +302,9 @@ pbm_pq_join(const tp_pool *pool, uint32_t frame)
 static void
 pbm_pq_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 {
-	block_groups_leave(pool, frame, slot);
+	(void) frame;
+	(void) slot;
+	block_groups_leave(pool);
 }
 
 static int

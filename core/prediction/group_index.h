@@ -51,9 +51,9 @@ block_groups_join(const tp_pool *pool)
 }
 
 static inline void
-block_groups_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
+block_groups_leave(const tp_pool *pool)
 {
-	tp_hash_leave(pool, frame, slot, group_chain);
+	tp_hash_leave(pool, group_chain);
 }
 
 /* ---- pages come and go ---- */

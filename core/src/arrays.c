@@ -94,10 +94,9 @@ tp_arrays_size(uint32_t capacity, uint32_t pools, tp_frame_needs needs)
 		ghost_slots(capacity, pools, needs) >= TP_NONE)
 		return 0;
 	return pools * header_size() +
-		capacity * (sizeof(tp_node) + needs.extra +
-					needs.buckets * sizeof(uint32_t)) +
+		(size_t) capacity * (sizeof(tp_node) + needs.extra) +
 		ghost_slots(capacity, pools, needs) * sizeof(tp_ghost) +
-		member_places(capacity, pools) * sizeof(uint32_t) +
+		member_places(capacity, pools) * sizeof(uint32_t) * (1 + needs.buckets) +
 		(size_t) pools * chunks_of_pool(capacity) * sizeof(uint32_t) +
 		free_chunks_size(capacity, pools);
 }

@@ -101,10 +101,9 @@ add_member(const tp_pool *pool, uint32_t frame)
 	node->count = 0;
 	node->mark = 0;
 	node->origin = TP_FREE;
-	node->slot = header->frames;
 	memset(tp_extra(pool, frame), 0, pool->policy->extra_size);
 	take_chunk(pool);
-	tp_set_member(pool, header->frames, frame);
+	tp_place_member(pool, header->frames, frame);
 	__atomic_store_n(&header->frames, header->frames + 1, __ATOMIC_RELAXED);
 }
 
@@ -193,14 +192,13 @@ tp_leave(const tp_pool *pool, uint32_t frame)
 	/* all that the frame's departure leaves room for, the spare one too */
 	tp_trim_ghosts(pool, last == 0 ? 0 : last * pool->ghosts_per_frame + 1);
 	tp_ghosts_move_out(pool, frame);
-	tp_set_member(pool, slot, moved);
-	give_chunk(pool, last);
-	pool->nodes[moved].slot = slot;
+	tp_place_member(pool, slot, moved);
 	node->slot = TP_NONE;
 	__atomic_store_n(&header->frames, last, __ATOMIC_RELAXED);
-	tp_ghosts_leave(pool, frame, slot);
+	tp_ghosts_leave(pool);
 	if (pool->policy->leave != NULL)
 		pool->policy->leave(pool, frame, slot);
+	give_chunk(pool, last);
 }
 
 /* ---- verification ---- */

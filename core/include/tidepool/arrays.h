@@ -2,13 +2,14 @@
  * arrays.h
  *	  Memory of several pools, between which frames can move.
  *
- * A frame's node, extra bytes, ghosts and buckets stay where they are when it
- * leaves one pool and joins another.  A frame's place among the members does
- * not: each pool has whole chunks of TP_CHUNK members, as many as it needs.
+ * A frame's node, extra bytes and ghosts stay where they are when it leaves
+ * one pool and joins another.  Its place among the members does not, nor do the
+ * buckets of that place: each pool has whole chunks of TP_CHUNK places, as many
+ * as it needs.
  *
  *	  headers[pools] | nodes[capacity] | extra[capacity] | ghosts[G * capacity
  *	         + pools] | members[chunks] | chunks[pools][...] | free chunks
- *	         | buckets[B * capacity]
+ *	         | buckets[B * members]
  *
  * LOCKING.  tp_join and tp_leave take chunks and give them back.  So a caller
  * has one lock for the membership of all pools of the arrays, in addition to

@@ -16,14 +16,19 @@ tp_extra(const tp_pool *pool, uint32_t frame)
 	return pool->extra + (size_t) frame * pool->extra_stride;
 }
 
+/* The slot's index in members, and that of its buckets. */
+static inline size_t
+tp_member_index(const tp_pool *pool, uint32_t slot)
+{
+	return (size_t) __atomic_load_n(&pool->chunks[slot / TP_CHUNK],
+									__ATOMIC_RELAXED) + slot % TP_CHUNK;
+}
+
 /* Where the frame of this slot stands among the members. */
 static inline uint32_t *
 tp_member_place(const tp_pool *pool, uint32_t slot)
 {
-	uint32_t	begin = __atomic_load_n(&pool->chunks[slot / TP_CHUNK],
-										__ATOMIC_RELAXED);
-
-	return &pool->members[begin + slot % TP_CHUNK];
+	return &pool->members[tp_member_index(pool, slot)];
 }
 
 /*
@@ -36,10 +41,12 @@ tp_member(const tp_pool *pool, uint32_t slot)
 	return __atomic_load_n(tp_member_place(pool, slot), __ATOMIC_RELAXED);
 }
 
+/* Put a frame in this slot.  The caller puts the one it had in another. */
 static inline void
-tp_set_member(const tp_pool *pool, uint32_t slot, uint32_t frame)
+tp_place_member(const tp_pool *pool, uint32_t slot, uint32_t frame)
 {
 	__atomic_store_n(tp_member_place(pool, slot), frame, __ATOMIC_RELAXED);
+	pool->nodes[frame].slot = slot;
 }
 
 /* The list that the frame is on, or TP_CLAIMED | the one that it was on. */

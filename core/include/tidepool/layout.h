@@ -11,11 +11,11 @@
  *	  extra     1 per frame            what one policy adds        0 .. 24 B
  *	  members   1 per frame            the pool's frames, in chunks       4 B
  *	  ghosts    G per frame, 1 spare   keys of evicted pages             32 B
- *	  buckets   B per frame            hash chains: parts/hash.h          4 B
+ *	  buckets   B per member           hash chains: parts/hash.h          4 B
  *
- * nodes, extra, ghosts and buckets are indexed by frame number.  Pools may
- * share them (arrays.h), since a frame is in one pool at a time.  A frame
- * costs at most 64 B without its ghosts.
+ * nodes, extra and ghosts are indexed by frame number.  Pools may share them
+ * (arrays.h), since a frame is in one pool at a time.  buckets are indexed as
+ * members are.  A frame costs at most 64 B without its ghosts.
  */
 #ifndef TIDEPOOL_LAYOUT_H
 #define TIDEPOOL_LAYOUT_H
@@ -160,8 +160,8 @@ typedef struct tp_pool
 	tp_free_chunks *free_chunks;
 	tp_ghost   *ghosts;			/* [frame * ghost_stride + k], k below
 								 * ghosts_per_frame; and ghosts[spare_ghost] */
-	uint32_t   *buckets;		/* [frame * bucket_stride + b], b below
-								 * buckets_per_frame */
+	uint32_t   *buckets;		/* [index in members * bucket_stride + b], b
+								 * below buckets_per_frame */
 	uint32_t	extra_stride;	/* bytes, at least the policy's extra_size,
 								 * multiple of 8 */
 	uint32_t	ghost_stride;	/* at least ghosts_per_frame */

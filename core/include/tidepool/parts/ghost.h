@@ -8,7 +8,7 @@
  * leaves, the ghosts in them move to other free slots, so a slot number is
  * valid only until the next leave.
  *
- * Costs: a lookup takes three dependent loads (member, bucket, ghost).
+ * Costs: a lookup takes three dependent loads (chunk, bucket, ghost).
  * Benefits: every operation is O(1).
  */
 #ifndef TIDEPOOL_GHOST_H
@@ -124,7 +124,7 @@ tp_make_ghost_room(const tp_pool *pool)
  */
 void		tp_ghosts_join(const tp_pool *pool, uint32_t frame);
 void		tp_ghosts_move_out(const tp_pool *pool, uint32_t frame);
-void		tp_ghosts_leave(const tp_pool *pool, uint32_t frame, uint32_t slot);
+void		tp_ghosts_leave(const tp_pool *pool);
 int			tp_ghosts_check(const tp_pool *pool, tp_report report, void *arg);
 
 #endif							/* TIDEPOOL_GHOST_H */

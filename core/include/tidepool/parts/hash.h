@@ -3,11 +3,12 @@
  *	  A pool's hash table: chains of entries that its user keeps.
  *
  * The table grows and shrinks with each frame that joins or leaves (linear
- * hashing: Litwin, VLDB 1980).  The lower half of a key's bits selects a
- * member of the pool, whose index is the number of Litwin's bucket; the upper
- * half selects one of the buckets_per_frame chains that the member's frame
- * brings.  So creating or resizing a pool allocates nothing and never rehashes
- * the whole table, and chains stay short with many entries per frame.
+ * hashing: Litwin, VLDB 1980).  The lower half of a key's bits selects a slot
+ * of the pool's members, the number of Litwin's bucket; the upper half selects
+ * one of the buckets_per_frame chains of that slot.  So creating or resizing a
+ * pool allocates nothing and never rehashes the whole table, and chains stay
+ * short with many entries per frame.  Chains belong to the slot, not to the
+ * frame in it: members may change places.
  *
  * Entries are numbers.  The user keeps each entry's key and its link to the
  * next entry of the chain, and passes two functions that reach them.  These
@@ -34,29 +35,28 @@ tp_linear_hash(uint64_t key, uint32_t n)
 	return i < n ? i : h & (level - 1);
 }
 
-/* The member whose keys were split when this one joined; member > 0. */
+/* The slot whose keys were split when this one was filled; slot > 0. */
 static inline uint32_t
-tp_hash_parent(uint32_t member)
+tp_hash_parent(uint32_t slot)
 {
-	return member & ~(UINT32_C(1) << (31 - __builtin_clz(member)));
+	return slot & ~(UINT32_C(1) << (31 - __builtin_clz(slot)));
 }
 
-/* The buckets of a member's frame: the first entry of each, or TP_NONE. */
+/* The buckets of a slot: the first entry of each, or TP_NONE. */
 static inline uint32_t *
-tp_hash_buckets(const tp_pool *pool, uint32_t member)
+tp_hash_buckets(const tp_pool *pool, uint32_t slot)
 {
-	return &pool->buckets[(size_t) tp_member(pool, member) *
-						  pool->bucket_stride];
+	return &pool->buckets[tp_member_index(pool, slot) * pool->bucket_stride];
 }
 
 /* The chain of a key in a table of n members, n > 0. */
 static inline uint32_t *
 tp_hash_chain_in(const tp_pool *pool, uint64_t key, uint32_t n)
 {
-	uint32_t	member = tp_linear_hash(key, n);
+	uint32_t	slot = tp_linear_hash(key, n);
 	uint64_t	bucket = (key >> 32) * pool->buckets_per_frame >> 32;
 
-	return &tp_hash_buckets(pool, member)[bucket];
+	return &tp_hash_buckets(pool, slot)[bucket];
 }
 
 /* The chain that an entry with this key is on; the pool has frames. */
@@ -89,7 +89,7 @@ tp_hash_pointer_to(const tp_pool *pool, uint32_t entry, tp_hash_key key,
 	return p;
 }
 
-/* Move those entries of a chain that now belong to the last member. */
+/* Move those entries of a chain that now belong to the last slot. */
 static inline void
 tp_hash_split(const tp_pool *pool, uint32_t *chain, uint32_t *bucket,
 			  tp_hash_key key, tp_hash_link link)
@@ -128,37 +128,24 @@ tp_hash_join(const tp_pool *pool, tp_hash_key key, tp_hash_link link)
 }
 
 /*
- * The pool has just lost this frame and its buckets: append the last member's
- * chains to those they were split from.  `slot` is as in tp_policy.leave;
- * members and frames have changed already.  A table without frames has no
- * entries.
+ * The pool has just lost the last of its slots: append its chains to those
+ * they were split from.  A table without frames has no entries.
  */
 static inline void
-tp_hash_leave(const tp_pool *pool, uint32_t frame, uint32_t slot,
-			  tp_hash_link link)
+tp_hash_leave(const tp_pool *pool, tp_hash_link link)
 {
 	uint32_t	last = pool->header->frames;
-	uint32_t   *gone = &pool->buckets[(size_t) frame * pool->bucket_stride];
+	uint32_t   *gone = tp_hash_buckets(pool, last);
 
+	if (last == 0)
+		return;
 	for (uint32_t b = 0; b < pool->buckets_per_frame; b++)
 	{
-		uint32_t	chain = gone[b];
-		uint32_t   *p;
+		uint32_t   *p = &tp_hash_buckets(pool, tp_hash_parent(last))[b];
 
-		/* the member that took the slot takes over the frame's chains */
-		if (slot != last)
-		{
-			uint32_t   *moved = &tp_hash_buckets(pool, slot)[b];
-
-			chain = *moved;
-			*moved = gone[b];
-		}
-		if (last == 0)
-			continue;
-		p = &tp_hash_buckets(pool, tp_hash_parent(last))[b];
 		while (*p != TP_NONE)
 			p = link(pool, *p);
-		*p = chain;
+		*p = gone[b];
 	}
 }
 
