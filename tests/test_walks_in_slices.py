@@ -50,7 +50,7 @@ def test_slices_make_the_whole_walk(spec: str) -> None:
             found: list[int] = []
             while not walker.over:
                 found += walker.slice(looks)
-            assert found == pair.model.coldest()
+            assert pair.model.may_be_coldest(found)
 
 
 @pytest.mark.parametrize("spec", SPECS)

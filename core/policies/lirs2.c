@@ -46,7 +46,7 @@
  * referenced since its key was current and has come to the heap's top.
  * Benefits: as LIRS, and better where reuse distances alternate, as when a
  * file is read forwards and backwards in turn.
- * Memory: 24 bytes a frame beyond the node; four ghosts a frame by default.
+ * Memory: 16 bytes a frame beyond the node; four ghosts a frame by default.
  * Stamps have 48 bits, and a ghost has 40 for the distance between its two:
  * enough for 2^48 references, nine years at a million a second.
  */
@@ -65,9 +65,9 @@ typedef struct history
 
 typedef struct lirs2_frame
 {
-	heap_link	link;			/* of the heap of LIR pages, by before - lag */
 	uint64_t	last:48;
-	uint64_t	lag_low:16;		/* by which its key in the heap is too low */
+	uint64_t	lag_low:16;		/* by which its key, before - lag, in the heap
+								 * of LIR pages is too low */
 	uint64_t	before:48;
 	uint64_t	lag_high:16;
 } lirs2_frame;
@@ -363,7 +363,8 @@ lirs2_forget(const tp_pool *pool, uint32_t frame)
 static void
 lirs2_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 {
-	heap_leave(pool, frame, slot);
+	(void) frame;
+	(void) slot;
 	lir_set_size(pool);
 	tp_trim_ghosts(pool, tp_state(pool, lirs_state)->ghost_limit);
 	demote_and_prune(pool);

@@ -40,7 +40,7 @@
  * step on average.
  * Benefits: distinguishes pages that are read again and again from those of a
  * scan, which pass through infinite at O(1).
- * Memory: 24 bytes a frame beyond the node; one ghost a frame by default.
+ * Memory: 16 bytes a frame beyond the node; one ghost a frame by default.
  * HIST(1) has 48 bits: nine years at a million references a second.
  */
 #include "tidepool/parts/heap.h"
@@ -49,7 +49,8 @@
 enum
 {
 	INFINITE = 1,				/* backward K-distance is infinite */
-	FINITE,						/* backward K-distance is known; in the heap */
+	FINITE,						/* backward K-distance is known; in the heap,
+								 * by key_of */
 	PASSED						/* the same, but found unusable by a search;
 								 * most recently looked at at the head */
 };
@@ -80,16 +81,10 @@ typedef struct lru_k_state
 	uint32_t	history_limit;	/* bound on ghosts */
 } lru_k_state;
 
-typedef struct lru_k_frame
-{
-	heap_link	link;			/* of the heap of finite pages, by key_of */
-	lru_k_history history;
-} lru_k_frame;
-
 static lru_k_history *
 history_of(const tp_pool *pool, uint32_t frame)
 {
-	return &((lru_k_frame *) tp_extra(pool, frame))->history;
+	return tp_extra(pool, frame);
 }
 
 /*
@@ -384,7 +379,8 @@ lru_k_join(const tp_pool *pool, uint32_t frame)
 static void
 lru_k_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 {
-	heap_leave(pool, frame, slot);
+	(void) frame;
+	(void) slot;
 	set_bounds(pool);
 	tp_trim_ghosts(pool, tp_state(pool, lru_k_state)->history_limit);
 }
@@ -516,7 +512,7 @@ const tp_policy tp_policy_lru_k = {
 	.title = "least recently used by the K-th last reference",
 	.source = "O'Neil, O'Neil, Weikum, SIGMOD 1993",
 	.state_size = sizeof(lru_k_state),
-	.extra_size = sizeof(lru_k_frame),
+	.extra_size = sizeof(lru_k_history),
 	.params = lru_k_params,
 	.lists = {{"infinite"}, {"finite", TP_RING}, {"passed"}},
 	.ghost_lists = {"history"},

@@ -28,7 +28,7 @@
  * pages: a page never read again stays warm among neighbours that are read.
  * Benefits: hits touch nothing.  Cold pages, above all those of scans, are not
  * admitted, so little is written.
- * Memory: 24 bytes a frame; no ghosts.  The temperatures are the caller's (64
+ * Memory: 16 bytes a frame; no ghosts.  The temperatures are the caller's (64
  * bytes an extent).
  */
 #include "tidepool/parts/exponent.h"
@@ -58,14 +58,9 @@ typedef struct tac_state
 	uint32_t	refresh;		/* stale temperatures to update for a victim */
 } tac_state;
 
-typedef struct tac_frame
-{
-	heap_link	link;			/* of the heap of pages by temperature */
-	tp_temperature seen;		/* of the page's extent, as last looked at */
-} tac_frame;
-
-static tac_frame *
-frame_of(const tp_pool *pool, uint32_t frame)
+/* The temperature of the page's extent, as last looked at. */
+static tp_temperature *
+seen_of(const tp_pool *pool, uint32_t frame)
 {
 	return tp_extra(pool, frame);
 }
@@ -80,8 +75,8 @@ temperature_now(const tp_pool *pool, uint32_t frame)
 static bool
 comes_first(const tp_pool *pool, uint32_t a, uint32_t b)
 {
-	tp_temperature x = frame_of(pool, a)->seen;
-	tp_temperature y = frame_of(pool, b)->seen;
+	tp_temperature x = *seen_of(pool, a);
+	tp_temperature y = *seen_of(pool, b);
 
 	if (tp_colder(x, y))
 		return true;
@@ -138,7 +133,7 @@ coldest_usable(const tp_pool *pool, tp_usable usable, void *arg)
 	while ((count = tp_list_of(pool, CACHED)->count) > 0)
 	{
 		uint32_t	frame = heap_at(pool, 0);
-		tac_frame  *extra = frame_of(pool, frame);
+		tp_temperature *seen = seen_of(pool, frame);
 		tp_temperature now;
 
 		if (usable != NULL && !usable(arg, frame))
@@ -148,10 +143,10 @@ coldest_usable(const tp_pool *pool, tp_usable usable, void *arg)
 			continue;
 		}
 		now = temperature_now(pool, frame);
-		if (refresh == 0 || !tp_colder(extra->seen, now))
+		if (refresh == 0 || !tp_colder(*seen, now))
 			return frame;
 		refresh--;
-		extra->seen = now;
+		*seen = now;
 		heap_raised(pool, count, frame, comes_first);
 	}
 	return tp_list_usable_tail(pool, PASSED, usable, arg);
@@ -180,7 +175,7 @@ static void
 tac_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	(void) access;
-	frame_of(pool, frame)->seen = temperature_now(pool, frame);
+	*seen_of(pool, frame) = temperature_now(pool, frame);
 	heap_enter(pool, frame);
 }
 
@@ -208,18 +203,12 @@ tac_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tac_forget(pool, frame);
 }
 
-static void
-tac_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
-{
-	heap_leave(pool, frame, slot);
-}
-
 static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
 	const struct tp_extents *extents = pool->services->extents;
 
-	return exponent_band(tp_temperature_at(frame_of(pool, frame)->seen,
+	return exponent_band(tp_temperature_at(*seen_of(pool, frame),
 										   extents == NULL ? 0 : extents->epoch));
 }
 
@@ -286,11 +275,10 @@ const tp_policy tp_policy_tac = {
 	.source = "Canim, Mihaila, Bhattacharjee, Ross, Lang, PVLDB 2010",
 	.flags = TP_HIT_NOTHING | TP_READS_EXTENTS,
 	.state_size = sizeof(tac_state),
-	.extra_size = sizeof(tac_frame),
+	.extra_size = sizeof(tp_temperature),
 	.params = tac_params,
 	.lists = {{"cached", TP_RING}, {"passed"}},
 	.init = tac_init,
-	.leave = tac_leave,
 	.victim = tac_victim,
 	.evict = tac_evict,
 	.restore = tac_restore,

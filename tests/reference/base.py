@@ -173,6 +173,12 @@ def put_back(items: list[int], item: int, before: int | None, behind: int | None
         items.passed.join(items, item)
 
 
+def any_order(text: str, name: str) -> list[list[str]]:
+    """The parts of a description, that of the named list in alphabetical order."""
+    parts = [part.split() for part in text.split(" | ")]
+    return [sorted(part) if part[0] == name + ":" else part for part in parts]
+
+
 class Model:
     """A pool under one policy.
 
@@ -188,6 +194,7 @@ class Model:
     """
 
     policy: str
+    heap = ""  # the list that the pool shows in the order of its heap
     counts_all = False  # on_hit is also told of references that do not promote
     # attributes: lists of frames, lists of pages, dictionaries by frame
     linked: tuple[str, ...] = ()
@@ -375,6 +382,10 @@ class Model:
     def coldest(self) -> list[int]:
         raise NotImplementedError
 
+    def may_be_coldest(self, found: list[int]) -> bool:
+        """Whether a walk may yield the frames in this order."""
+        return found == self.coldest()
+
     def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
         """The frames that a round of looking ahead finds; unwanted ones may be among them."""
         return self.coldest()[:victims]
@@ -420,3 +431,7 @@ class Model:
                 f"{name}={value}" if isinstance(value, str) else " ".join([name + ":", *value])
             )
         return " | ".join(parts)
+
+    def is_shown_as(self, text: str) -> bool:
+        """Whether this describes the pool: heaps have cells, models do not."""
+        return any_order(text, self.heap) == any_order(self.describe(), self.heap)

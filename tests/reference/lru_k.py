@@ -12,6 +12,7 @@ class LRUK(Model):
     """A page's history is the times of its uncorrelated references, newest first."""
 
     policy = "lru_k"
+    heap = "finite"
 
     LOOKS = 32  # at pages of finite K-distance, for one that is eligible
 
@@ -35,9 +36,8 @@ class LRUK(Model):
 
     @property
     def all_finite(self) -> list[int]:
-        """Those passed, too, in the order of the pool's members."""
-        pages = [self.page[frame] for frame in self.members if frame in self.page]
-        return [page for page in pages if self.known(page) == self.k]
+        """Those passed, too."""
+        return [page for page in self.page.values() if self.known(page) == self.k]
 
     @property
     def finite(self) -> list[int]:
@@ -165,12 +165,22 @@ class LRUK(Model):
 
     def coldest(self) -> list[int]:
         frames = {page: frame for frame, page in self.page.items()}
-
-        def digits(page: int) -> int:
-            return (self.clock - self.history[page][self.k - 1]).bit_length()
-
-        finite = sorted(self.all_finite, key=digits, reverse=True)
+        finite = sorted(self.all_finite, key=self.digits, reverse=True)
         return [frames[page] for page in [*self.infinite[::-1], *finite]]
+
+    def digits(self, page: int) -> int:
+        return (self.clock - self.history[page][self.k - 1]).bit_length()
+
+    def may_be_coldest(self, found: list[int]) -> bool:
+        """Pages of finite distance with as many digits come in any order."""
+        coldest = self.coldest()
+        first = len(self.infinite)
+        return (
+            found[:first] == coldest[:first]
+            and sorted(found) == sorted(coldest)
+            and [self.digits(self.page[frame]) for frame in found[first:]]
+            == [self.digits(self.page[frame]) for frame in coldest[first:]]
+        )
 
     def may_find(self, found: list[int], victims: int, unwanted: Collection[int]) -> bool:
         """Behind those of infinite, any of finite: heaps have cells, models do not."""

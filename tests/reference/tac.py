@@ -11,6 +11,7 @@ from reference.extents import Extents
 
 class TAC(Model):
     policy = "tac"
+    heap = "cached"
 
     savings = (1.0, 0.01)  # of a pool without a tier
 
@@ -87,14 +88,18 @@ class TAC(Model):
 
     # ---- what is shown ----
 
-    def coldest(self) -> list[int]:
-        def exponent(frame: int) -> float:
-            temperature = self.aged(frame)
-            if temperature == 0:
-                return -math.inf
-            return min(max(math.frexp(temperature)[1] - 1, -20), 39)
+    def exponent(self, frame: int) -> float:
+        temperature = self.aged(frame)
+        if temperature == 0:
+            return -math.inf
+        return min(max(math.frexp(temperature)[1] - 1, -20), 39)
 
-        return sorted([frame for frame in self.members if frame in self.page], key=exponent)
+    def coldest(self) -> list[int]:
+        return sorted(self.page, key=self.exponent)
+
+    def may_be_coldest(self, found: list[int]) -> bool:
+        """Pages of equal exponents come in any order."""
+        return sorted(found) == sorted(self.page) and found == sorted(found, key=self.exponent)
 
     def may_find(self, found: list[int], victims: int, unwanted: Collection[int]) -> bool:
         """So many frames, and the coldest: heaps have cells, models do not."""
@@ -109,8 +114,7 @@ class TAC(Model):
         )
 
     def state(self) -> dict[str, list[str] | str]:
-        cached = [frame for frame in self.members if frame in self.page]
         return {
-            "cached": [self.show(frame) for frame in cached if frame not in self.passed],
+            "cached": [self.show(frame) for frame in self.page if frame not in self.passed],
             "passed": [self.show(frame) for frame in self.passed],
         }

@@ -2,11 +2,15 @@
  * heap.h
  *	  A heap of some of a pool's frames, the least at the top.
  *
- * The heap's array has no memory of its own: cell i lies in the extra bytes of
- * members[i], whichever frame that is, and each frame on the heap knows its
- * cell.  A policy makes heap_link the first field of its extra bytes, calls
- * heap_leave when a frame leaves, and passes the number of frames on the heap,
- * which is the count of one of its lists.
+ * The heap has no memory of its own: its frames are the first of the pool's
+ * members.  Cell i is member i, and a frame's cell is node->slot.  So a frame
+ * that moves in the heap changes its place among the members, and so does the
+ * member whose place a pushed frame takes.  A policy passes the number of
+ * frames on the heap, which is the count of one of its lists.
+ *
+ * Frames come and go behind the heap: a frame that joins is the last member,
+ * and one that leaves is not on the heap, nor is the last member, which takes
+ * its place.
  *
  * comes_first(pool, a, b) is the policy's strict order of frames.  It is a
  * constant in each policy, so the compiler specialises the heap for each.
@@ -17,9 +21,11 @@
  * and moves that frame down, until the top's key is current.  No other frame's
  * true key is below its stale one, so that top is the least of all.
  *
- * Costs: 8 bytes a frame; O(log n) for any operation at worst.
- * Benefits: heap_raised is O(1) on average, since most frames are leaves, and
- * with stale keys hits leave the heap alone.
+ * Costs: O(log n) for any operation at worst.  The members are in no order
+ * that means anything: a walk over them that pauses may miss frames or return
+ * some twice, and hands of clocks do not go with a heap.
+ * Benefits: no memory; heap_raised is O(1) on average, since most frames are
+ * leaves, and with stale keys hits leave the heap alone.
  */
 #ifndef TIDEPOOL_HEAP_H
 #define TIDEPOOL_HEAP_H
@@ -27,42 +33,30 @@
 #include "tidepool/pool.h"
 
 /*
- * Cells below a cell.  The cells, and the frames in them, lie in cache lines
- * all over the pool, so a level costs three loads in a row whatever its width:
- * member, cell, frame.  Four below a cell halve the levels of two, and their
- * loads overlap.
+ * Cells below a cell.  They are neighbours in members, but their frames lie in
+ * cache lines all over the pool, so a level costs two loads in a row whatever
+ * its width: member, frame.  Four below a cell halve the levels of two, and
+ * their loads overlap.
  */
 #define HEAP_CHILDREN 4
-
-typedef struct heap_link
-{
-	uint32_t	cell;			/* in members[i]: the frame in cell i */
-	uint32_t	place;			/* of a frame on the heap: the cell it is in */
-} heap_link;
 
 typedef bool (*heap_order) (const tp_pool *pool, uint32_t a, uint32_t b);
 
 /* Brings a frame's key up to date.  Returns false if it was. */
 typedef bool (*heap_update) (const tp_pool *pool, uint32_t frame);
 
-static inline heap_link *
-heap_link_of(const tp_pool *pool, uint32_t frame)
-{
-	return tp_extra(pool, frame);
-}
-
 /* The frame in a cell; the least is in cell 0. */
 static inline uint32_t
 heap_at(const tp_pool *pool, uint32_t cell)
 {
-	return heap_link_of(pool, tp_member(pool, cell))->cell;
+	return tp_member(pool, cell);
 }
 
-static inline void
-heap_put(const tp_pool *pool, uint32_t cell, uint32_t frame)
+/* The cell of a frame on the heap. */
+static inline uint32_t
+heap_cell(const tp_pool *pool, uint32_t frame)
 {
-	heap_link_of(pool, tp_member(pool, cell))->cell = frame;
-	heap_link_of(pool, frame)->place = cell;
+	return pool->nodes[frame].slot;
 }
 
 /* Put a frame in this cell, or above it as long as it comes first. */
@@ -77,10 +71,10 @@ heap_up(const tp_pool *pool, uint32_t cell, uint32_t frame,
 
 		if (!comes_first(pool, frame, parent))
 			break;
-		heap_put(pool, cell, parent);
+		tp_place_member(pool, cell, parent);
 		cell = above;
 	}
-	heap_put(pool, cell, frame);
+	tp_place_member(pool, cell, frame);
 }
 
 /* Put a frame in this cell, or below it as long as others come first. */
@@ -97,9 +91,7 @@ heap_down(const tp_pool *pool, uint32_t count, uint32_t cell, uint32_t frame,
 		uint32_t	place = cell;
 
 		for (uint64_t i = below; i < end; i++)
-			__builtin_prefetch(heap_link_of(pool, tp_member(pool, (uint32_t) i)));
-		for (uint64_t i = below; i < end; i++)
-			__builtin_prefetch(heap_link_of(pool, heap_at(pool, (uint32_t) i)));
+			__builtin_prefetch(tp_extra(pool, heap_at(pool, (uint32_t) i)));
 		for (uint64_t i = below; i < end; i++)
 		{
 			uint32_t	child = heap_at(pool, (uint32_t) i);
@@ -112,10 +104,10 @@ heap_down(const tp_pool *pool, uint32_t count, uint32_t cell, uint32_t frame,
 		}
 		if (least == frame)
 			break;
-		heap_put(pool, cell, least);
+		tp_place_member(pool, cell, least);
 		cell = place;
 	}
-	heap_put(pool, cell, frame);
+	tp_place_member(pool, cell, frame);
 }
 
 /* Add a frame to the `count` frames on the heap. */
@@ -123,6 +115,7 @@ static inline void
 heap_push(const tp_pool *pool, uint32_t count, uint32_t frame,
 		  heap_order comes_first)
 {
+	tp_place_member(pool, heap_cell(pool, frame), heap_at(pool, count));
 	heap_up(pool, count, frame, comes_first);
 }
 
@@ -131,11 +124,12 @@ static inline void
 heap_remove(const tp_pool *pool, uint32_t count, uint32_t frame,
 			heap_order comes_first)
 {
-	uint32_t	cell = heap_link_of(pool, frame)->place;
+	uint32_t	cell = heap_cell(pool, frame);
 	uint32_t	last = heap_at(pool, count - 1);
 
 	if (last == frame)
 		return;
+	tp_place_member(pool, count - 1, frame);
 	if (comes_first(pool, last, frame))
 		heap_up(pool, cell, last, comes_first);
 	else
@@ -147,8 +141,7 @@ static inline void
 heap_raised(const tp_pool *pool, uint32_t count, uint32_t frame,
 			heap_order comes_first)
 {
-	heap_down(pool, count, heap_link_of(pool, frame)->place, frame,
-			  comes_first);
+	heap_down(pool, count, heap_cell(pool, frame), frame, comes_first);
 }
 
 /* The least of `count` frames by their true keys; count > 0. */
@@ -181,19 +174,9 @@ heap_walk(const tp_pool *pool, uint32_t count, tp_cursor *cursor)
 }
 
 /*
- * For tp_policy.leave.  The member that took the frame's slot takes over its
- * cell.  That member's own cell was the last, which is unused: the heap had
- * fewer frames than cells, since the frame that left held no page.
+ * For tp_policy.check: are the first `count` members a heap, and the frames on
+ * this list, of which there are so many?
  */
-static inline void
-heap_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
-{
-	if (slot < pool->header->frames)
-		heap_link_of(pool, tp_member(pool, slot))->cell =
-			heap_link_of(pool, frame)->cell;
-}
-
-/* For tp_policy.check: are `count` cells a heap of frames on this list? */
 static inline int
 heap_check(const tp_pool *pool, uint32_t count, unsigned list,
 		   heap_order comes_first, tp_report report, void *arg)
@@ -204,9 +187,6 @@ heap_check(const tp_pool *pool, uint32_t count, unsigned list,
 	{
 		uint32_t	frame = heap_at(pool, cell);
 
-		bad += tp_expect(heap_link_of(pool, frame)->place == cell,
-						 "frame on the heap does not know its place", frame, report,
-						 arg);
 		bad += tp_expect(pool->nodes[frame].list == list,
 						 "frame on the heap is not on its list", frame, report, arg);
 		bad += tp_expect(cell == 0 ||
