@@ -85,12 +85,13 @@ uint32_t
 tp_policy_buckets_per_frame(const tp_policy *policy, const double *params)
 {
 	uint32_t	ghosts = tp_policy_ghosts_per_frame(policy, params);
+	uint32_t	wanted = (ghosts + 1) / 2;
 	uint32_t	room = (TP_MAX_FRAME_BYTES - bytes_without_buckets(policy)) /
 		(uint32_t) sizeof(uint32_t);
 
 	if (ghosts == 0)
 		return (policy->flags & TP_USES_HASH) != 0;
-	return ghosts < room ? ghosts : room;
+	return wanted < room ? wanted : room;
 }
 
 uint32_t

@@ -318,8 +318,8 @@ uint32_t	tp_policy_ghosts_per_frame(const tp_policy *policy,
 									   const double *params);
 
 /*
- * Hash buckets that should come with each frame for these parameters: as many
- * as ghosts, as far as TP_MAX_FRAME_BYTES allows.
+ * Hash buckets that should come with each frame for these parameters: one for
+ * every two ghosts, as far as TP_MAX_FRAME_BYTES allows.
  */
 uint32_t	tp_policy_buckets_per_frame(const tp_policy *policy,
 										const double *params);
