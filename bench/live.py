@@ -18,7 +18,7 @@ from tidepool.errors import TidepoolError
 from tidepool.server import LIBRARIES, Instance, server_directory
 
 STOCK = "stock"  # the unpatched server; every other name is an algorithm of ours
-LARGEST = "lirs2"  # the algorithm with most memory for a buffer
+LARGEST = "mq"  # the algorithm with most memory for a buffer
 
 # that nothing else runs during a measurement
 QUIET = {

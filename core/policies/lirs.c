@@ -38,7 +38,7 @@
  * frequent shifts of the working set cost more misses than under LRU.
  * Benefits: loops and scans larger than the pool keep most of their pages,
  * where LRU keeps none.  O(1).
- * Memory: 8 bytes a frame beyond the node; four ghosts a frame by default.
+ * Memory: 8 bytes a frame beyond the node; two ghosts a frame by default.
  */
 #include "tidepool/parts/lir_set.h"
 

@@ -23,8 +23,8 @@
  *	2. The number of non-resident pages is bounded (`ghosts`), as in LIRS.  The
  *	   program bounds S at 8c references, those to resident pages included.
  *	   On the traces and sizes named in lir_set.h, misses against an unbounded
- *	   S with the default of 4: between -0.4 % and +1.7 % (multi2, 114 frames),
- *	   +0.08 % in the mean; with 2 up to +9.3 %.
+ *	   S with the default of 2: up to +9.3 %; with 4: between -0.4 % and +1.7 %
+ *	   (multi2, 114 frames), +0.08 % in the mean.
  *	3. The paper's second proposal, to switch between LIRS2 and LRU, is left
  *	   out.
  *	4. Deviations 1, 4, 5, 6 and 7 of lirs.c: a repeated reference changes
@@ -46,7 +46,7 @@
  * referenced since its key was current and has come to the heap's top.
  * Benefits: as LIRS, and better where reuse distances alternate, as when a
  * file is read forwards and backwards in turn.
- * Memory: 16 bytes a frame beyond the node; four ghosts a frame by default.
+ * Memory: 16 bytes a frame beyond the node; two ghosts a frame by default.
  * Stamps have 48 bits, and a ghost has 40 for the distance between its two:
  * enough for 2^48 references, nine years at a million a second.
  */
