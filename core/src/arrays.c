@@ -20,6 +20,23 @@ tp_policy_needs(const tp_policy *policy, const double *params)
 	};
 }
 
+_Static_assert(sizeof(tp_ghost) % 8 == 0, "extra bytes are 8-aligned");
+
+uint32_t
+tp_needs_bytes(tp_frame_needs needs)
+{
+	return (uint32_t) (sizeof(tp_node) + sizeof(uint32_t) * (1 + needs.buckets) +
+					   sizeof(tp_ghost) * needs.ghosts) + needs.extra;
+}
+
+/* Do the extra bytes of a pool that needs these lie where others have ghosts? */
+static bool
+extra_among_ghosts(tp_frame_needs have, tp_frame_needs need)
+{
+	return need.extra > have.extra && need.ghosts == 0 &&
+		need.extra <= have.ghosts * sizeof(tp_ghost);
+}
+
 static uint32_t
 larger(uint32_t a, uint32_t b)
 {
@@ -29,6 +46,10 @@ larger(uint32_t a, uint32_t b)
 tp_frame_needs
 tp_needs_of_both(tp_frame_needs a, tp_frame_needs b)
 {
+	if (tp_needs_suffice(a, b))
+		return a;
+	if (tp_needs_suffice(b, a))
+		return b;
 	return (tp_frame_needs)
 	{
 		.extra = larger(a.extra, b.extra),
@@ -40,8 +61,8 @@ tp_needs_of_both(tp_frame_needs a, tp_frame_needs b)
 bool
 tp_needs_suffice(tp_frame_needs have, tp_frame_needs need)
 {
-	return have.extra >= need.extra && have.ghosts >= need.ghosts &&
-		have.buckets >= need.buckets;
+	return have.ghosts >= need.ghosts && have.buckets >= need.buckets &&
+		(have.extra >= need.extra || extra_among_ghosts(have, need));
 }
 
 /* ---- sizes of the pieces ---- */
@@ -145,6 +166,7 @@ tp_arrays_pool(const tp_arrays *arrays, uint32_t number,
 			   const tp_policy *policy, const double *params)
 {
 	tp_frame_needs needs = tp_policy_needs(policy, params);
+	bool		among_ghosts = extra_among_ghosts(arrays->needs, needs);
 	tp_header  *header = (tp_header *) (void *)
 		(arrays->headers + number * header_size());
 
@@ -154,14 +176,15 @@ tp_arrays_pool(const tp_arrays *arrays, uint32_t number,
 			.header = header,
 			.chooser = &header->chooser,
 			.nodes = arrays->nodes,
-			.extra = arrays->extra,
+			.extra = among_ghosts ? (unsigned char *) arrays->ghosts : arrays->extra,
 			.members = arrays->members,
 			.chunks = arrays->chunks +
 			(size_t) number * chunks_of_pool(arrays->capacity),
 			.free_chunks = arrays->free_chunks,
 			.ghosts = arrays->ghosts,
 			.buckets = arrays->buckets,
-			.extra_stride = arrays->needs.extra,
+			.extra_stride = among_ghosts ?
+			arrays->needs.ghosts * (uint32_t) sizeof(tp_ghost) : arrays->needs.extra,
 			.ghost_stride = arrays->needs.ghosts,
 			.bucket_stride = arrays->needs.buckets,
 			.ghosts_per_frame = needs.ghosts,

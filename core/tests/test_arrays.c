@@ -247,6 +247,23 @@ pools_that_share_arrays_decide_as_their_twins(void **unused)
 }
 
 static void
+extra_bytes_may_lie_where_others_have_ghosts(void **unused)
+{
+	const tp_frame_needs ghosts = {16, 2, 1};
+	const tp_frame_needs extra = {24, 0, 1};
+	tp_frame_needs both = tp_needs_of_both(extra, ghosts);
+
+	(void) unused;
+	assert_int_equal(tp_needs_bytes(ghosts), 120);
+	assert_int_equal(tp_needs_bytes(extra), 64);
+	assert_int_equal(tp_needs_bytes(both), 120);
+	assert_int_equal(tp_needs_bytes(tp_needs_of_both(ghosts, extra)), 120);
+	assert_true(tp_needs_suffice(both, ghosts));
+	assert_true(tp_needs_suffice(both, extra));
+	assert_false(tp_needs_suffice(both, (tp_frame_needs) {24, 1, 1}));
+}
+
+static void
 frames_that_cannot_be_numbered_have_no_size(void **unused)
 {
 	const tp_frame_needs many = {0, 4, 4};
@@ -263,6 +280,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pools_that_share_arrays_decide_as_their_twins),
+		cmocka_unit_test(extra_bytes_may_lie_where_others_have_ghosts),
 		cmocka_unit_test(frames_that_cannot_be_numbered_have_no_size),
 	};
 

@@ -11,6 +11,9 @@
  *	         + pools] | members[chunks] | chunks[pools][...] | free chunks
  *	         | buckets[B * members]
  *
+ * A pool without ghosts may have its frames' extra bytes where others have
+ * ghosts, if extra has too little room: a frame's ghosts are as much its own.
+ *
  * LOCKING.  tp_join and tp_leave take chunks and give them back.  So a caller
  * has one lock for the membership of all pools of the arrays, in addition to
  * those of the pools.
@@ -30,6 +33,9 @@ typedef struct tp_frame_needs
 
 /* params as checked by tp_policy_check_params, or NULL for the defaults. */
 tp_frame_needs tp_policy_needs(const tp_policy *policy, const double *params);
+
+/* Bytes of a frame: node, member and these. */
+uint32_t	tp_needs_bytes(tp_frame_needs needs);
 
 /* What is enough for both. */
 tp_frame_needs tp_needs_of_both(tp_frame_needs a, tp_frame_needs b);
