@@ -59,7 +59,7 @@ PAIRS = (
     Pair("arc", libcachesim.ARC),
     Pair("lru_k", libcachesim.LRUK),
     Pair("lru_k:history=0", libcachesim.LRUK),
-    Pair("lirs", libcachesim.LIRS),
+    Pair("lirs:ghosts=4", libcachesim.LIRS),
     Pair("s3fifo", libcachesim.S3FIFO),
     Pair("clock2q_plus", libcachesim.Clock2QPlus),
     Pair("w_tinylfu", libcachesim.WTinyLFU),
