@@ -251,6 +251,7 @@ extra_bytes_may_lie_where_others_have_ghosts(void **unused)
 {
 	const tp_frame_needs ghosts = {16, 2, 1};
 	const tp_frame_needs extra = {24, 0, 1};
+	const tp_frame_needs with_both = {24, 1, 1};
 	tp_frame_needs both = tp_needs_of_both(extra, ghosts);
 
 	(void) unused;
@@ -260,7 +261,7 @@ extra_bytes_may_lie_where_others_have_ghosts(void **unused)
 	assert_int_equal(tp_needs_bytes(tp_needs_of_both(ghosts, extra)), 120);
 	assert_true(tp_needs_suffice(both, ghosts));
 	assert_true(tp_needs_suffice(both, extra));
-	assert_false(tp_needs_suffice(both, (tp_frame_needs) {24, 1, 1}));
+	assert_false(tp_needs_suffice(both, with_both));
 }
 
 static void
