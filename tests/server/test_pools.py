@@ -95,7 +95,7 @@ def test_names_of_handlers(make: Make, handler: str, algorithm: str) -> None:
 
 def test_every_algorithm(make: Make) -> None:
     """As the handler of a new pool, of one in use, and of DEFAULT."""
-    server = server_with_pools(make)
+    server = server_with_pools(make, bufferpool__bytes_per_buffer="200")
     create(server, "hot", size="512kB")
     fill(server, "t", 100, ", buffer_pool = 'hot'")
     names = server.query("SELECT name FROM pg_bufferpool_algorithms()").splitlines()

@@ -91,8 +91,7 @@ pg_bufferpool_pools(PG_FUNCTION_ARGS)
 		values[4] = Int64GetDatum(definition.target);
 		values[5] = BoolGetDatum(definition.remainder);
 		values[6] = CStringGetTextDatum(state_text(pool, &definition));
-		values[7] = Int64GetDatum(BufferPoolSize(pool) *
-								  (int64) BufferPoolFrameBytes());
+		values[7] = Int64GetDatum((int64) BufferPoolMemory(BufferPoolSize(pool)));
 		values[8] = CStringGetTextDatum(definition.comment);
 		nulls[8] = definition.comment[0] == '\0';
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);

@@ -30,6 +30,7 @@ extern PGDLLIMPORT char *bufferpool_algorithm;
 extern PGDLLIMPORT char *bufferpool_parameters;
 extern PGDLLIMPORT int bufferpool_batch_size;
 extern PGDLLIMPORT int bufferpool_batch_threshold;
+extern PGDLLIMPORT int bufferpool_bytes_per_buffer;
 extern PGDLLIMPORT int bufferpool_max_pools;
 extern PGDLLIMPORT char *bufferpool_default_pool;
 extern PGDLLIMPORT char *bufferpool_definitions;
@@ -420,6 +421,7 @@ extern void BufferPoolSetView(BufferPool *pool,
 							  const BufferPoolDefinition *definition);
 extern void BufferPoolFollowDefinition(BufferPool *pool);
 extern int	BufferPoolFrameBytes(void);
+extern uint64 BufferPoolMemory(int buffers);
 extern bool BufferPoolHasMemoryFor(const tp_policy *policy,
 								   const double *params);
 
@@ -475,7 +477,7 @@ extern LWLock *BufferPoolMembersLock(void);
 extern void WriteBufferPoolDefinitions(const BufferPoolDefinition *definitions,
 									   int count);
 extern int	ReadBufferPoolDefinitions(BufferPoolDefinition *definitions,
-									  int max);
+									  int max, int elevel);
 
 /* layout.c */
 

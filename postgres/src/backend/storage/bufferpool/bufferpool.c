@@ -21,6 +21,7 @@ char	   *bufferpool_parameters;
 int			bufferpool_batch_size;
 int			bufferpool_batch_threshold;
 
+int			bufferpool_bytes_per_buffer;
 int			bufferpool_max_pools;
 int			bufferpool_recycle_buffers;
 
@@ -31,7 +32,6 @@ bool		BufferPoolActive;
 
 static int	npools = 1;			/* that there is memory for */
 static tp_arrays arrays;
-static Size arrays_bytes;
 static LWLock *members_lock;
 
 /* Guards the membership of all pools, in addition to each pool's lock. */
@@ -137,7 +137,8 @@ check_settings(void)
 typedef struct Reservation
 {
 	int			pools;			/* DEFAULT among them */
-	tp_frame_needs needs;		/* what is enough for every algorithm */
+	tp_frame_needs needs;		/* what is enough for every algorithm that
+								 * memory is reserved for */
 } Reservation;
 
 /* Named pools that there is memory for if "bufferpool.max_pools" is -1. */
@@ -163,21 +164,71 @@ has_recycle_pool(void)
 		bufferpool_recycle_buffers > 0;
 }
 
+static void
+reserve_for(Reservation *reserved, const tp_policy *policy, const double *params)
+{
+	reserved->needs = tp_needs_of_both(reserved->needs,
+									   tp_policy_needs(policy, params));
+}
+
+/* For those that need few enough bytes with their default parameters. */
+static void
+reserve_for_loaded_algorithms(Reservation *reserved)
+{
+	const char *name;
+	int			position = 0;
+
+	while ((name = NextBufferPoolPolicy(&position)) != NULL)
+	{
+		const tp_policy *policy = FindBufferPoolPolicy(name, NULL);
+
+		if (tp_needs_bytes(tp_policy_needs(policy, NULL)) <=
+			(uint32) bufferpool_bytes_per_buffer)
+			reserve_for(reserved, policy, NULL);
+	}
+}
+
+/*
+ * For the pools of the file, so that a restart keeps them.  What is wrong with
+ * the file is reported when they are made (restore.c).
+ */
+static void
+reserve_for_defined_pools(Reservation *reserved)
+{
+	BufferPoolDefinition *definitions = palloc_array(BufferPoolDefinition,
+													 BUFFERPOOL_MAX_NAMED);
+	int			count = ReadBufferPoolDefinitions(definitions,
+												  BUFFERPOOL_MAX_NAMED, DEBUG1);
+
+	for (int i = 0; i < count; i++)
+	{
+		BufferPoolDefinition *definition = &definitions[i];
+		const tp_policy *policy = FindBufferPoolPolicy(definition->algorithm,
+													   NULL);
+		char	   *problem;
+
+		if (policy == NULL)
+			continue;
+		if (!ParsePolicyParameters(policy, definition->parameters,
+								   definition->params, &problem))
+			tp_policy_defaults(policy, definition->params);
+		reserve_for(reserved, policy, definition->params);
+	}
+	pfree(definitions);
+}
+
 static Reservation
 reservation(const Configured *algorithm)
 {
 	Reservation result = {1 + has_recycle_pool() + named_pools()};
-	const char *name;
-	int			position = 0;
 
 	if (algorithm->policy != NULL)
-		result.needs = tp_policy_needs(algorithm->policy, algorithm->params);
-	if (named_pools() == 0)
-		return result;
-	while ((name = NextBufferPoolPolicy(&position)) != NULL)
-		result.needs = tp_needs_of_both(result.needs,
-										tp_policy_needs(FindBufferPoolPolicy(name, NULL),
-														NULL));
+		reserve_for(&result, algorithm->policy, algorithm->params);
+	if (named_pools() > 0)
+	{
+		reserve_for_loaded_algorithms(&result);
+		reserve_for_defined_pools(&result);
+	}
 	return result;
 }
 
@@ -295,7 +346,6 @@ attach_arrays(const Reservation *reserved)
 	bool		found;
 	void	   *memory = ShmemInitStruct("Buffer Pool Arrays", size, &found);
 
-	arrays_bytes = size;
 	arrays = tp_arrays_place(NBuffers, reserved->pools, reserved->needs, memory);
 	if (!found)
 	{
@@ -309,7 +359,7 @@ void
 BufferPoolShmemInit(bool init)
 {
 	Configured	algorithm = configured(init);
-	Reservation reserved = reservation(&algorithm);
+	Reservation *reserved;
 	PaddedPool *shared;
 	bool		found;
 
@@ -319,7 +369,12 @@ BufferPoolShmemInit(bool init)
 		LWLockInitialize(members_lock, LWTRANCHE_BUFFER_POOL_MEMBERS);
 	if (init)
 		check_settings();
-	npools = reserved.pools;
+	/* read once, since the file may change */
+	reserved = ShmemInitStruct("Buffer Pool Reservation", sizeof(Reservation),
+							   &found);
+	if (!found)
+		*reserved = reservation(&algorithm);
+	npools = reserved->pools;
 	BufferPoolStatsShmemInit();
 	BufferPoolRecorderShmemInit();
 	BufferPoolRelationShmemInit();
@@ -343,8 +398,8 @@ BufferPoolShmemInit(bool init)
 		if (!found)
 			memset(BufferPoolNumbers, BUFFERPOOL_DEFAULT, NBuffers);
 	}
-	if (has_arrays(&algorithm, &reserved))
-		attach_arrays(&reserved);
+	if (has_arrays(&algorithm, reserved))
+		attach_arrays(reserved);
 	if (init)
 		define_default(&algorithm);
 	for (int i = 0; i < npools; i++)
@@ -434,8 +489,25 @@ BufferPoolHasMemoryFor(const tp_policy *policy, const double *params)
 int
 BufferPoolFrameBytes(void)
 {
-	return arrays.capacity > 0 ?
-		(int) (arrays_bytes / arrays.capacity) : 0;
+	return arrays.capacity > 0 ? (int) tp_needs_bytes(arrays.needs) : 0;
+}
+
+/*
+ * The share that so many buffers have in all the memory of pools: the arrays,
+ * with each pool's header and chunks, the pools themselves, and their numbers.
+ */
+uint64
+BufferPoolMemory(int buffers)
+{
+	uint64		bytes;
+
+	if (arrays.capacity == 0)
+		return 0;
+	bytes = tp_arrays_size(arrays.capacity, arrays.pools, arrays.needs) +
+		npools * sizeof(PaddedPool);
+	if (BufferPoolNumbers != NULL)
+		bytes += NBuffers * sizeof(uint8);
+	return bytes * buffers / NBuffers;
 }
 
 static void

@@ -19,6 +19,7 @@
 #include "nodes/parsenodes.h"
 #include "storage/bufferpool_internals.h"
 #include "storage/lock.h"
+#include "tidepool/arrays.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -156,6 +157,56 @@ find_policy(const char *algorithm, const char **registered)
 	return policy;
 }
 
+static int
+bytes_per_buffer(const tp_policy *policy, const double *params)
+{
+	return (int) tp_needs_bytes(tp_policy_needs(policy, params));
+}
+
+/* The parameter that memory depends on, or NULL. */
+static const char *
+parameter_of_memory(const tp_policy *policy, const double *params)
+{
+	for (int i = 0; i < tp_policy_param_count(policy); i++)
+	{
+		double		lowered[TP_MAX_PARAMS];
+
+		memcpy(lowered, params, sizeof(lowered));
+		lowered[i] = policy->params[i].min;
+		if (bytes_per_buffer(policy, lowered) < bytes_per_buffer(policy, params))
+			return policy->params[i].name;
+	}
+	return NULL;
+}
+
+/*
+ * There is not enough memory for an algorithm with these parameters.  Memory
+ * for the default ones is reserved if they need few enough bytes.
+ */
+static void
+memory_error(const char *algorithm, const tp_policy *policy,
+			 const double *params)
+{
+	const char *parameter = parameter_of_memory(policy, params);
+	bool		by_default = BufferPoolHasMemoryFor(policy, NULL);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+			 errmsg("not enough memory for replacement algorithm \"%s\" with these options",
+					algorithm),
+			 errdetail("It needs %d bytes for each buffer, of which the server has reserved %d.",
+					   bytes_per_buffer(policy, params), BufferPoolFrameBytes()),
+			 most_pools() == 0 ?
+			 errhint("Set \"bufferpool.max_pools\" and restart the server.") :
+			 by_default && parameter != NULL ?
+			 errhint("Use the default options, or lower \"%s\".", parameter) :
+			 parameter != NULL ?
+			 errhint("Set \"bufferpool.bytes_per_buffer\" to at least %d and restart the server, or lower \"%s\".",
+					 bytes_per_buffer(policy, NULL), parameter) :
+			 errhint("Set \"bufferpool.bytes_per_buffer\" to at least %d and restart the server.",
+					 bytes_per_buffer(policy, NULL))));
+}
+
 /* Set algorithm and parameters ("name=value,..."). */
 static void
 set_algorithm(const char *algorithm, const char *parameters,
@@ -176,12 +227,7 @@ set_algorithm(const char *algorithm, const char *parameters,
 				 errmsg("invalid options of replacement algorithm \"%s\": %s",
 						registered, problem)));
 	if (!BufferPoolHasMemoryFor(policy, definition->params))
-		ereport(ERROR,
-				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("not enough memory for replacement algorithm \"%s\" with these options",
-						registered),
-				 errdetail("Memory for the default options of all algorithms is reserved at server start, if there is any for buffer pools."),
-				 errhint("Set \"bufferpool.max_pools\", or use the default options.")));
+		memory_error(registered, policy, definition->params);
 	strlcpy(definition->algorithm, registered, NAMEDATALEN);
 	strlcpy(definition->running, registered, NAMEDATALEN);
 	strlcpy(definition->parameters, parameters, BUFFERPOOL_PARAMETERS_SIZE);

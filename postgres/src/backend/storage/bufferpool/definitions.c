@@ -144,7 +144,8 @@ append_unmade(StringInfo text, const BufferPoolDefinition *definitions,
 {
 	BufferPoolDefinition *old = palloc_array(BufferPoolDefinition,
 											 BUFFERPOOL_MAX_NAMED);
-	int			nold = ReadBufferPoolDefinitions(old, BUFFERPOOL_MAX_NAMED);
+	int			nold = ReadBufferPoolDefinitions(old, BUFFERPOOL_MAX_NAMED,
+													 WARNING);
 
 	if (nold < 0)				/* someone may want to look at it */
 		durable_rename(DEFINITIONS_FILE, DEFINITIONS_CORRUPT_FILE, ERROR);
@@ -183,7 +184,7 @@ WriteBufferPoolDefinitions(const BufferPoolDefinition *definitions, int count)
 
 /* The contents of the file; NULL if there is none, or it cannot be read. */
 static char *
-read_file(void)
+read_file(int elevel)
 {
 	char	   *data;
 	int			size;
@@ -192,7 +193,7 @@ read_file(void)
 	if (fd < 0)
 	{
 		if (errno != ENOENT)
-			ereport(WARNING,
+			ereport(elevel,
 					(errcode_for_file_access(),
 					 errmsg("could not open file \"%s\": %m", DEFINITIONS_FILE)));
 		return NULL;
@@ -202,7 +203,7 @@ read_file(void)
 	(void) CloseTransientFile(fd);
 	if (size < 0 || size > DEFINITIONS_MAX_SIZE)
 	{
-		ereport(WARNING,
+		ereport(elevel,
 				(errmsg("could not read file \"%s\"", DEFINITIONS_FILE)));
 		return NULL;
 	}
@@ -292,12 +293,13 @@ check_header(char *data)
 
 /*
  * Read the definitions, at most max.  Returns how many; -1 if the file is of no
- * use.  Parameters are not parsed yet.  Raises no error.
+ * use.  Parameters are not parsed yet.  Raises no error; what is left out is
+ * reported at elevel, WARNING or less.
  */
 int
-ReadBufferPoolDefinitions(BufferPoolDefinition *definitions, int max)
+ReadBufferPoolDefinitions(BufferPoolDefinition *definitions, int max, int elevel)
 {
-	char	   *data = read_file();
+	char	   *data = read_file(elevel);
 	char	   *line;
 	int			count = 0;
 
@@ -306,7 +308,7 @@ ReadBufferPoolDefinitions(BufferPoolDefinition *definitions, int max)
 	line = check_header(data);
 	if (line == NULL)
 	{
-		ereport(WARNING,
+		ereport(elevel,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("file \"%s\" is corrupt or of another version",
 						DEFINITIONS_FILE),
@@ -324,7 +326,7 @@ ReadBufferPoolDefinitions(BufferPoolDefinition *definitions, int max)
 		if (count < max && parse_definition(line, &definitions[count]))
 			count++;
 		else
-			ereport(WARNING,
+			ereport(elevel,
 					(errmsg("ignoring a buffer pool in file \"%s\": \"%s\"",
 							DEFINITIONS_FILE, line)));
 		line = end + 1;

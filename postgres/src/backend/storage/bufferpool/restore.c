@@ -134,7 +134,8 @@ BufferPoolMakePools(void)
 	if (RecycleBufferPool != NULL)
 		first -= make_recycle_pool();
 	definitions = palloc_array(BufferPoolDefinition, BUFFERPOOL_MAX_NAMED);
-	count = ReadBufferPoolDefinitions(definitions, BUFFERPOOL_MAX_NAMED);
+	count = ReadBufferPoolDefinitions(definitions, BUFFERPOOL_MAX_NAMED,
+									  WARNING);
 	count = Max(count, 0);
 	if (count > BufferPoolsReserved() - first_named)
 	{
