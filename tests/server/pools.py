@@ -34,12 +34,6 @@ def pool(server: Instance, name: str, columns: str) -> str:
     return server.query(f"SELECT {columns} FROM pg_bufferpool WHERE name = '{name}'")
 
 
-def stat(server: Instance, name: str, *columns: str) -> list[int]:
-    """Statistics of one pool."""
-    query = f"SELECT {', '.join(columns)} FROM pg_stat_bufferpool WHERE name = '{name}'"
-    return [int(value) for value in server.query(query).split("|")]
-
-
 def pages(server: Instance, relation: str, database: str = "postgres") -> dict[str, int]:
     """Resident pages of a relation by pool."""
     query = (

@@ -7,6 +7,7 @@ from time import sleep
 import pytest
 
 from server.conftest import Make
+from server.counters import stat
 from server.load import wait_for
 from tidepool.server import Instance
 
@@ -38,11 +39,6 @@ def fill(server: Instance) -> None:
     server.query(f"INSERT INTO t SELECT i, 0, repeat('x', 800) FROM generate_series(1, {ROWS}) i")
     server.query("CREATE UNIQUE INDEX ON t (id)")
     server.query("VACUUM ANALYZE t")
-
-
-def stat(server: Instance, *columns: str) -> list[int]:
-    row = server.query(f"SELECT {', '.join(columns)} FROM pg_stat_bufferpool")
-    return [int(value) for value in row.split("|")]
 
 
 def bench(server: Instance, text: str, *how_much: str) -> None:

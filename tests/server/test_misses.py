@@ -9,8 +9,9 @@ import time
 import pytest
 
 from server.conftest import Make
+from server.counters import reset_counters, settle, stat
 from server.load import Worker, set_up
-from server.test_pool import BUFFERS, PAGES, fill, look_up, stat, violations
+from server.test_pool import BUFFERS, PAGES, fill, look_up, violations
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance, server_algorithms
 
@@ -29,7 +30,7 @@ def test_a_miss_takes_the_lock_once(make: Make, algorithm: str) -> None:
     server = make(algorithm)
     fill(server)
     look_up(server, 100)
-    server.query("SELECT pg_stat_reset_bufferpools()")
+    reset_counters(server)
     look_up(server, 1000)
     misses, locks, evictions, waits = stat(
         server, "reads + extends", "lock_acquisitions", "evictions", "lock_waits"
@@ -50,7 +51,7 @@ def test_searches_are_counted(make: Make, algorithm: str) -> None:
     server = make(algorithm)
     fill(server)
     look_up(server, 100)
-    server.query("SELECT pg_stat_reset_bufferpools()")
+    reset_counters(server)
     look_up(server, 300)
     searches, looks, evictions = stat(server, "searches", "looks", "evictions")
     assert searches >= evictions > 100
@@ -98,6 +99,7 @@ def test_a_session_tells_when_it_ends(make: Make) -> None:
     fill(server)
     server.query("SELECT pg_bufferpool_reset()")
     server.query(FIND_7)
+    settle(server)
     assert server.query(PAGE_7) == "recent|0"
 
 

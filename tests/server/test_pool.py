@@ -11,6 +11,7 @@ import time
 import pytest
 
 from server.conftest import BIN, ROOT, Make
+from server.counters import reset_counters, settle, stat
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance, server_algorithms
 
@@ -38,11 +39,6 @@ def look_up(server: Instance, times: int, highest: int = PAGES) -> None:
             f"SELECT count(pad) FROM t WHERE id = {1 + i * 37 % highest};" for i in range(times)
         )
     )
-
-
-def stat(server: Instance, *columns: str) -> list[int]:
-    row = server.query(f"SELECT {', '.join(columns)} FROM pg_stat_bufferpool")
-    return [int(value) for value in row.split("|")]
 
 
 def violations(server: Instance) -> str:
@@ -276,7 +272,7 @@ def test_batches_save_locks(make: Make) -> None:
         server = make("lru", shared_buffers="16MB", bufferpool__batch_size=size)
         fill(server)
         look_up(server, 100)
-        server.query("SELECT pg_stat_reset_bufferpools()")
+        reset_counters(server)
         look_up(server, 1000)
         locks[size], batched, stale = stat(
             server, "lock_acquisitions", "batched_hits", "stale_hits"
@@ -300,7 +296,7 @@ def test_repeated_references_are_one(make: Make) -> None:
         " SELECT count(*) FROM generate_series(1, 100) i JOIN one ON one.id = i;"
     )
     server.query(again)
-    server.query("SELECT pg_stat_reset_bufferpools()")
+    reset_counters(server)
     server.query(again)
     hits, correlated = stat(server, "hits", "correlated")
     assert 90 < correlated < hits
@@ -309,7 +305,7 @@ def test_repeated_references_are_one(make: Make) -> None:
 def test_vacuum_does_not_promote(make: Make) -> None:
     server = make("lru", shared_buffers="16MB")
     fill(server)
-    server.query("SELECT pg_stat_reset_bufferpools()")
+    reset_counters(server)
     server.query("VACUUM (FREEZE, DISABLE_PAGE_SKIPPING) t")
     assert stat(server, "vacuumed")[0] > PAGES // 2
 
@@ -318,9 +314,10 @@ def test_hits_are_those_that_stock_counts(make: Make) -> None:
     """With the clock, what is counted here and what is counted there agree."""
     server = make("clock", shared_buffers="16MB")
     fill(server)
+    settle(server)
     server.query("SELECT pg_stat_reset_shared('io'), pg_stat_reset_bufferpools()")
     look_up(server, 500)
-    time.sleep(0.2)
+    settle(server)
     stock = int(server.query("SELECT sum(hits) FROM pg_stat_io WHERE object = 'relation'"))
     ours = stat(server, "hits")[0]
     assert 0.8 * stock < ours <= stock * 1.2
@@ -342,9 +339,7 @@ def test_reads_are_those_that_stock_counts(make: Make, io_method: str) -> None:
     )
 
     def reads() -> list[int]:
-        others = "backend_type = 'client backend' AND pid <> pg_backend_pid()"
-        while server.query(f"SELECT count(*) FROM pg_stat_activity WHERE {others}") != "0":
-            time.sleep(0.02)  # when it ends a session tells what it counted
+        settle(server)
         return [int(float(count)) for count in server.query(stock).split("|")]
 
     before, ours_before = reads(), stat(server, "reads")[0]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from server.conftest import Make
+from server.counters import settle, stat, stat_now
 from server.load import answers, children, kill, postmaster, wait_for
 from server.pools import (
     BUFFERS,
@@ -23,7 +24,6 @@ from server.pools import (
     pool,
     server_with_pools,
     sizes,
-    stat,
     violations,
     wait_for_phase,
 )
@@ -66,6 +66,7 @@ def resident(server: Instance, table: str) -> set[str]:
 
 
 def evictions(server: Instance) -> str:
+    settle(server)
     return server.query("SELECT name, evictions + reuses FROM pg_stat_bufferpool")
 
 
@@ -283,7 +284,7 @@ def test_a_cancelled_resize_keeps_what_it_has_reached(make: Make) -> None:
         for i in range(50)
     )
     holder = Session(server, f"BEGIN; {cursors} SELECT pg_sleep(600)")
-    wait_for("pages are pinned", lambda: stat(server, "hot", "pinned")[0] >= 50)
+    wait_for("pages are pinned", lambda: stat(server, "pinned", pool="hot")[0] >= 50)
     statement = Session(server, "ALTER BUFFER POOL hot SET SIZE '128kB'")
     wait_for_phase(server, WAITING)
     cancel(server)
@@ -344,7 +345,7 @@ def test_a_terminated_resize_is_finished_by_the_next_statement(make: Make) -> No
         for i in range(50)
     )
     holder = Session(server, f"BEGIN; {cursors} SELECT pg_sleep(600)")
-    wait_for("pages are pinned", lambda: stat(server, "hot", "pinned")[0] >= 50)
+    wait_for("pages are pinned", lambda: stat(server, "pinned", pool="hot")[0] >= 50)
     statement = Session(server, "ALTER BUFFER POOL hot SET SIZE '128kB'")
     wait_for_phase(server, WAITING)
     cancel(server, "pg_terminate_backend")
@@ -386,7 +387,7 @@ def test_each_pool_has_a_writer(make: Make) -> None:
     fill(server, "t", 300, ", buffer_pool = 'hot'")
     text = "\\set id random(1, 300)\nUPDATE t SET id = id WHERE id = :id;\n"
     with load(server, text):
-        wait_for("it has written", lambda: stat(server, "hot", "cleaned")[0] > 100)
+        wait_for("it has written", lambda: stat_now(server, "cleaned", pool="hot")[0] > 100)
     server.query("DROP BUFFER POOL cold")
     assert server.query(WRITERS) == "1"  # the statement waits for it
     server.query(
@@ -398,11 +399,11 @@ def test_each_pool_has_a_writer(make: Make) -> None:
     server.query("ALTER SYSTEM SET bufferpool.trickle_write_batch_size = 0")
     server.query("SELECT pg_reload_conf()")
     wait_for_writers(server, 0)
-    cleaned = stat(server, "hot", "cleaned")[0]
+    cleaned = stat(server, "cleaned", pool="hot")[0]
     with load(server, text):
         wait_for(
             "the background writer has written",
-            lambda: stat(server, "hot", "cleaned")[0] > cleaned + 50,
+            lambda: stat_now(server, "cleaned", pool="hot")[0] > cleaned + 50,
         )
     server.query("DROP BUFFER POOL hot CASCADE")
     assert violations(server) == []
@@ -442,7 +443,10 @@ def test_no_slot_for_a_writer(make: Make) -> None:
         fill(server, f"t_{name}", 300, f", buffer_pool = '{name}'")
         text = f"\\set id random(1, 300)\nUPDATE t_{name} SET id = id WHERE id = :id;\n"
         with load(server, text):
-            wait_for("somebody has written", lambda: stat(server, name, "cleaned")[0] > 50)  # noqa: B023
+            wait_for(
+                "somebody has written",
+                lambda: stat_now(server, "cleaned", pool=name)[0] > 50,  # noqa: B023
+            )
     server.query("DROP BUFFER POOL one CASCADE", "DROP BUFFER POOL two CASCADE")
 
 

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from server.conftest import Make
+from server.counters import stat
 from server.load import kill_server, wait_for
 from server.pools import (
     create,
@@ -16,7 +17,6 @@ from server.pools import (
     pinned,
     server_with_pools,
     sizes,
-    stat,
     violations,
 )
 from tidepool.server import Instance
@@ -47,7 +47,7 @@ def test_views_agree(make: Make) -> None:
     assert by_buffer == by_relation
     assert by_relation.startswith("hot|10")
     with pinned(server, "t", 27):
-        assert stat(server, "hot", "pinned") == [1]
+        assert stat(server, "pinned", pool="hot") == [1]
         query = (
             "SELECT pinning_backends, pool FROM pg_bufferpool_buffers"
             f" WHERE {node} AND relforknumber = 0 AND relblocknumber = 26"
@@ -86,7 +86,7 @@ def test_pools_keep_to_themselves(make: Make) -> None:
     server.query("CREATE EXTENSION pg_prewarm")
     server.query("SELECT pg_prewarm('c'), pg_prewarm('d')")
     assert pages(server, "h") == before
-    assert stat(server, "hot", "evictions") == [0]
+    assert stat(server, "evictions", pool="hot") == [0]
     assert pages(server, "c")["cold"] == in_pool(server, "cold") == 128
     assert violations(server) == []
 
@@ -145,7 +145,7 @@ def test_all_that_can_be_done_in_a_small_pool(make: Make, handler: str, io_metho
     assert "number of failed transactions: 0" in bench.stdout
     assert sizes(server)["small"] == LEAST
     assert violations(server) == []
-    assert stat(server, "small", "reads + extends")[0] > 1000  # it is not passed by
+    assert stat(server, "reads + extends", pool="small")[0] > 1000  # it is not passed by
 
 
 def test_a_pool_that_is_pinned_borrows(make: Make) -> None:
@@ -157,7 +157,7 @@ def test_a_pool_that_is_pinned_borrows(make: Make) -> None:
         for i in range(40)
     )
     server.query(f"BEGIN; {cursors} SELECT count(pad) FROM t WHERE ctid < '(90,1)'; COMMIT")
-    assert stat(server, "small", "borrowed")[0] >= 40 - LEAST
+    assert stat(server, "borrowed", pool="small")[0] >= 40 - LEAST
     assert pages(server, "t")["DEFAULT"] > 0
     assert violations(server) == []
 
@@ -175,7 +175,7 @@ def test_keep_evicts_nothing_and_spills(make: Make) -> None:
     assert pages(server, "a") == before
     assert pages(server, "b")["kept"] <= 64 - before["kept"]
     assert pages(server, "b")["DEFAULT"] > 40
-    evictions, spilled, borrowed = stat(server, "kept", "evictions", "spilled", "borrowed")
+    evictions, spilled, borrowed = stat(server, "evictions", "spilled", "borrowed", pool="kept")
     assert evictions == 0 and spilled > 40 and borrowed == 0
     # what is dropped makes room
     server.query("DROP TABLE a")
@@ -246,18 +246,18 @@ def test_scans_and_bulk_writes_share_a_pool(make: Make) -> None:
         "CREATE TABLE big (id int, pad text) WITH (fillfactor = 10, buffer_pool = 'hot')",
         "INSERT INTO big SELECT i, repeat('x', 500) FROM generate_series(1, 500) i",
     )
-    hot = stat(server, "hot", "reads", "extends")
+    hot = stat(server, "reads", "extends", pool="hot")
     # a ring for the scan, which is larger than a quarter of its pool; for VACUUM and COPY
     server.query("SELECT count(*) FROM big")
     server.query("VACUUM (FREEZE) big")
     server.query("CREATE TABLE bulk WITH (buffer_pool = 'hot') AS SELECT * FROM big")
-    reads, extends = stat(server, "RECYCLE", "reads", "extends")
+    reads, extends = stat(server, "reads", "extends", pool="RECYCLE")
     assert reads > 300
     assert extends > 20
     assert pages(server, "bulk").keys() <= {"RECYCLE", "hot"}
     assert pages(server, "bulk")["RECYCLE"] > 0
-    assert stat(server, "hot", "reads")[0] - hot[0] < 50
-    assert stat(server, "RECYCLE", "reuses") == [0]
+    assert stat(server, "reads", pool="hot")[0] - hot[0] < 50
+    assert stat(server, "reuses", pool="RECYCLE") == [0]
     assert sizes(server)["RECYCLE"] == in_pool(server, "RECYCLE") == 32
     assert server.query("SELECT count(*) FROM big") == "500"
     assert before.keys() == {"hot"}
@@ -274,11 +274,11 @@ def test_without_it_rings_stay_within_a_pool(make: Make) -> None:
     )
     server.query("CREATE EXTENSION pg_prewarm; CREATE EXTENSION pg_buffercache")
     server.query("SELECT pg_buffercache_evict_relation('big')", "SELECT pg_prewarm('kept')")
-    before = stat(server, "DEFAULT", "reads")[0]
+    before = stat(server, "reads")[0]
     kept = pages(server, "kept")
     server.query("SELECT count(*) FROM big")
-    assert stat(server, "hot", "reuses")[0] > 900
-    assert stat(server, "DEFAULT", "reads")[0] - before < 100
+    assert stat(server, "reuses", pool="hot")[0] > 900
+    assert stat(server, "reads")[0] - before < 100
     assert pages(server, "kept") == kept
     assert violations(server) == []
 
@@ -303,14 +303,14 @@ def test_moving_reads_nothing(make: Make) -> None:
     server.query("ALTER TABLE t SET (buffer_pool = 'hot')")
     heap = "SELECT heap_blks_read FROM pg_statio_user_tables WHERE relname = 't'"
     reads = server.query(heap)
-    ours = stat(server, "hot", "reads", "extends")
+    ours = stat(server, "reads", "extends", pool="hot")
     moved = int(server.query("SELECT pg_bufferpool_move('t')"))
     assert moved == pages(server, "t")["hot"] >= before
     assert "DEFAULT" not in pages(server, "t")
     assert server.query("SELECT count(*) FROM t WHERE pad = 'moved'") == "10"
     assert server.query("SELECT count(*) FROM t") == "200"
     assert server.query("SELECT pg_stat_force_next_flush();" + heap) == reads
-    assert stat(server, "hot", "reads", "extends") == ours
+    assert stat(server, "reads", "extends", pool="hot") == ours
     assert server.query("SELECT pg_bufferpool_move('t')") == "0"
     assert violations(server) == []
     # and back
