@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from server.conftest import BIN, Make
-from server.load import kill_server, wait_for
+from server.conftest import Make
+from server.load import kill_server
 from server.pools import (
     BUFFERS,
     create,
@@ -401,45 +400,3 @@ def test_no_library(make: Make) -> None:
     server.stop()
     server.start()
     assert definitions(server) == before
-
-
-# ---- copies ----
-
-
-def test_a_standby_has_pools_of_its_own(make: Make) -> None:
-    server = set_up(make, max_wal_senders="4", wal_level="replica")
-    (server.data / "pg_hba.conf").write_text("local all all trust\nlocal replication all trust\n")
-    server.query("SELECT pg_reload_conf()")
-    standby = Instance(Path(tempfile.mkdtemp(prefix="tidepool-test-")), BIN)
-    try:
-        shutil.chown(standby.directory, server.data.stat().st_uid, server.data.stat().st_gid)
-        copy = server.run(
-            server.bin / "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-X", "stream"
-        )
-        assert copy.returncode == 0, copy.stdout
-        standby = Instance(standby.directory, BIN)
-        standby.configure({"unix_socket_directories": str(standby.directory)})
-        standby.start()
-        assert definitions(standby) == definitions(server)  # the copy's
-        standby.query("DROP BUFFER POOL kept")
-        standby.query("ALTER BUFFER POOL hot SET SIZE '3MB'")
-        standby.query("ALTER BUFFER POOL hot SET HANDLER arc")
-        create(standby, "own", "lru", "128kB")
-        fill(server, "t", 100, ", buffer_pool = 'own'")
-        position = server.query("SELECT pg_current_wal_lsn()")
-        wait_for(
-            "it has caught up",
-            lambda: standby.query(f"SELECT pg_last_wal_replay_lsn() >= '{position}'") == "t",
-        )
-        assert standby.query("SELECT count(*) FROM t") == "100"
-        assert violations(standby) == []
-        standby.query("ALTER BUFFER POOL own RENAME TO owned", "DROP BUFFER POOL owned")
-        assert sizes(server).keys() == {"DEFAULT", "hot", "Größe", "rest", "kept"}
-        assert sizes(standby).keys() == {"DEFAULT", "hot", "Größe", "rest"}
-        server.query("INSERT INTO t SELECT i, repeat('y', 500) FROM generate_series(1, 300) i")
-        standby.stop()
-        standby.start()
-        assert sizes(standby).keys() == {"DEFAULT", "hot", "Größe", "rest"}
-        assert violations(standby) == []
-    finally:
-        standby.remove()
