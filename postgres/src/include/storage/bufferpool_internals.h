@@ -443,11 +443,13 @@ extern void BufferPoolUnlock(BufferPool *pool);
 
 /* replacement.c */
 extern BufferDesc *BufferPoolGetBuffer(BufferPool *pool, const BufferTag *tag,
-									   IOContext io_context,
-									   BufferPoolUse use, uint32 *buf_state);
+									   BufferAccessStrategy strategy,
+									   BufferPoolUse use, uint32 *buf_state,
+									   bool *from_ring);
 extern BufferDesc *BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
-									   IOContext io_context,
-									   BufferPoolUse use, uint32 *buf_state);
+									   BufferAccessStrategy strategy,
+									   BufferPoolUse use, uint32 *buf_state,
+									   bool *from_ring);
 extern void BufferPoolNoBuffer(BufferPool *pool);
 extern void BufferPoolDropChoice(const BufferPool *pool);
 extern void BufferPoolVictimKept(BufferDesc *buf);

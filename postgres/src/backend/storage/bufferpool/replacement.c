@@ -55,11 +55,13 @@ static BufferPool *fallen_from = NULL;
 
 /*
  * The buffer that the algorithm has chosen for this process and that is
- * neither taken nor kept yet, and its page.  There is at most one.  It
- * survives an error (BufferPoolAtEOXact).
+ * neither taken nor kept yet, its page, and whether that came in through the
+ * ring that the choice is for.  There is at most one.  It survives an error
+ * (BufferPoolAtEOXact).
  */
 static BufferDesc *chosen = NULL;
 static tp_page chosen_page;
+static bool chosen_from_ring;
 
 /*
  * The time of the last choice, and the buffer taken after it, if chosen.  Its
@@ -226,20 +228,26 @@ expect_victim(const BufferPool *pool)
  * algorithm.  Only this process has it pinned; *buf_state is its state just
  * before.  NULL if the algorithm has no buffer to offer.
  *
+ * An algorithm that tells pages seen once from others may offer a scan the page
+ * that the scan itself has just left.  Had the ring reused that buffer, the
+ * algorithm would not remember the page; nor does it now, or one large scan
+ * would fill its memory of evicted pages.  *from_ring: it is such a buffer.
+ *
  * The caller must have room for a pin in its resource owner, and may hold only
  * heavyweight locks and content locks.  It must call BufferPoolVictimTaken or
  * BufferPoolVictimKept next, before it gives up the pin.
  */
 BufferDesc *
 BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
-					IOContext io_context, BufferPoolUse use, uint32 *buf_state)
+					BufferAccessStrategy strategy, BufferPoolUse use,
+					uint32 *buf_state, bool *from_ring)
 {
 	bool		locked = !(pool->flags & TP_CHOICE_LOCK_FREE);
 	bool		record_search = (pool->flags & TP_USES_TIME) != 0 &&
 		BufferPoolRecording();
 	tp_access	access = BufferPoolAccessAt(record_search ? 0 :
 											BufferPoolTime(pool),
-											BufferPoolAccessFlags(io_context));
+											BufferPoolAccessFlags(IOContextForStrategy(strategy)));
 	tp_page		incoming = tag != NULL ? BufferTagPage(tag) :
 		tp_page_make(0, InvalidBlockNumber);
 
@@ -262,9 +270,14 @@ BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
 		BufferPoolRecordChoice();
 	else if (record_search)
 		BufferPoolRecordNoChoice();
+	chosen_from_ring = chosen != NULL && strategy != NULL &&
+		BufferPoolUsesRings(pool) && StrategyHasBuffer(strategy, chosen);
+	*from_ring = chosen_from_ring;
 	if (locked)
 	{
-		if (chosen != NULL)
+		if (chosen_from_ring)
+			tp_forget(&pool->core, chosen->buf_id);
+		else if (chosen != NULL)
 			tp_evict(&pool->core, chosen->buf_id, &access);
 		BufferPoolUnlock(pool);
 	}
@@ -281,7 +294,8 @@ BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
  */
 BufferDesc *
 BufferPoolGetBuffer(BufferPool *pool, const BufferTag *tag,
-					IOContext io_context, BufferPoolUse use, uint32 *buf_state)
+					BufferAccessStrategy strategy, BufferPoolUse use,
+					uint32 *buf_state, bool *from_ring)
 {
 	BufferDesc *buf;
 
@@ -291,7 +305,8 @@ BufferPoolGetBuffer(BufferPool *pool, const BufferTag *tag,
 		return NULL;
 	buf = BufferPoolPopFree(pool, buf_state);
 	if (buf == NULL)
-		buf = BufferPoolGetVictim(pool, tag, io_context, use, buf_state);
+		buf = BufferPoolGetVictim(pool, tag, strategy, use, buf_state,
+								  from_ring);
 	if (buf != NULL && use != BUFFERPOOL_TO_LEAVE)
 		pg_atomic_fetch_add_u32(&pool->shared->allocations, 1);
 	return buf;
@@ -340,7 +355,12 @@ keep_chosen(void)
 	BufferPool *pool = BufferPoolOf(chosen->buf_id);
 
 	if (!(pool->flags & TP_CHOICE_LOCK_FREE))
-		BufferPoolQueueRestoration(pool, chosen->buf_id, chosen_page);
+	{
+		if (chosen_from_ring)
+			BufferPoolQueueAdmission(pool, chosen->buf_id, chosen_page, 0);
+		else
+			BufferPoolQueueRestoration(pool, chosen->buf_id, chosen_page);
+	}
 	chosen = NULL;
 }
 
@@ -397,7 +417,7 @@ BufferPoolVictimTaken(BufferDesc *buf, uint32 old_state, bool from_ring)
 	if (!(pool->flags & TP_CHOICE_LOCK_FREE) ||
 		!BufferPoolKnowsPage(pool, buf->buf_id, &page))
 		return;
-	if (was_chosen)
+	if (was_chosen && !from_ring)
 	{
 		tp_access	access = BufferPoolAccessAt(chosen_at, 0);
 
