@@ -165,8 +165,13 @@ bool
 BufferPoolHasCounted(void)
 {
 	for (int i = 0; i < BufferPoolsReserved(); i++)
-		if (BufferPools[i].counted.count[BUFFERPOOL_HITS] > 0)
+	{
+		const uint64 *counted = BufferPools[i].counted.count;
+
+		if (counted[BUFFERPOOL_HITS] > 0 || counted[BUFFERPOOL_READS] > 0 ||
+			counted[BUFFERPOOL_EXTENDS] > 0)
 			return true;
+	}
 	return false;
 }
 
