@@ -54,7 +54,7 @@ def test_views_agree(make: Make) -> None:
         )
         assert server.query(query) == "1|hot"
     nbuffers, current, target, free, dirty = stat(
-        server, "hot", "nbuffers", "current_buffers", "target_buffers", "free", "dirty"
+        server, "nbuffers", "current_buffers", "target_buffers", "free", "dirty", pool="hot"
     )
     assert nbuffers == target == 128
     assert current + free == 128

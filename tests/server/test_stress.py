@@ -61,4 +61,4 @@ def test_pools_that_change_all_the_time(make: Make) -> None:
     stress = PoolStress(make("arc"))
     result = stress.round("arc", random.Random(1), seconds=8)
     assert result.wrong == [], str(result)
-    assert result.done["create"] and result.done["resize"] and result.done["switch"]
+    assert result.done["statements"] > 20 and result.done["switch"] > 0
