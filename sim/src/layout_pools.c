@@ -115,8 +115,15 @@ layout_move_frame(tps_layout *layout, uint32_t from, uint32_t to,
 	}
 	tp_leave(pool, frame);
 	layout->pool_of[frame] = (uint8_t) to;
-	tp_join_claimed(&taker->cache->pool, frame);
-	tp_release(&taker->cache->pool, frame);
+	pool = &taker->cache->pool;
+	/* in a server's order: named pools take first what joined first */
+	if (to != DEFAULT_POOL)
+		tp_join(pool, frame);
+	else
+	{
+		tp_join_claimed(pool, frame);
+		tp_release(pool, frame);
+	}
 	return true;
 }
 

@@ -134,9 +134,10 @@ typedef struct BufferPoolShared
 	uint32		version;		/* changes with the definition */
 	BufferPoolDefinition definition;
 
-	slock_t		free_lock;		/* the one below */
+	slock_t		free_lock;		/* the two below */
 	int			first_free;		/* of the buffers without a page; not of
 								 * DEFAULT, which has StrategyControl's */
+	int			last_free;		/* if there is a first */
 
 	/* Totals of all processes, and what they were at the last reset. */
 	pg_atomic_uint64 counters[BUFFERPOOL_NUM_COUNTERS];
