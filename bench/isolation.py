@@ -15,8 +15,9 @@ pool of 10 %, and the reports in DEFAULT, which is the rest.
 
 Hit ratios are PostgreSQL's own counts of blocks of the OLTP table and its
 index.  Latencies are pgbench's.  So that CPUs are not what the loads compete
-for, the OLTP sessions have one of their own.  Phases alternate; shown are
-medians of the rounds.
+for, the OLTP sessions and their pgbench have one of their own; all else,
+the server's background processes too, shares the other.  Phases alternate, and the table
+is brought in before each phase alone; shown are medians of the rounds.
 
 Goals, with pools: a hit ratio within 1 point of that alone, and a 99th
 percentile of at most 1.1 times that alone.
@@ -39,7 +40,7 @@ from pathlib import Path
 import numpy as np
 from common import count, report
 from live import STOCK, read_all, scratch, serving, told
-from pgbench import CPUS
+from pgbench import CPUS, postmaster
 
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
@@ -101,6 +102,21 @@ def make(instance: Instance) -> None:
         f" INSERT INTO document SELECT i, repeat('d', 20000) FROM generate_series(1, {DOCUMENTS}) i"
     )
     instance.query("VACUUM (FREEZE, ANALYZE)")
+
+
+def server_processes(instance: Instance) -> list[int]:
+    """Return the postmaster and its children; what it starts later has its CPUs."""
+    pid = postmaster(instance)
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [pid, *map(int, children.split())]
+
+
+def bring_in(instance: Instance) -> None:
+    """Read the OLTP table and its index, without a ring."""
+    instance.query(
+        "SET enable_seqscan = off; SET enable_bitmapscan = off;"
+        " SELECT sum(abalance) FROM oltp WHERE aid > 0"
+    )
 
 
 def blocks(instance: Instance) -> np.ndarray:
@@ -201,20 +217,18 @@ def measure(directory: Path, kind: Kind, rounds: int, seconds: int) -> list[str]
     read_all(directory)
     settings = {"shared_buffers": f"{BUFFERS}MB", "wal_level": "minimal", "max_wal_senders": "0"}
     with serving(directory, kind.algorithm, settings) as instance:
+        for pid in server_processes(instance):
+            os.sched_setaffinity(pid, {CPUS[0]})
         if kind.pool:
             for statement in POOLS:
                 instance.query(statement.format(kind.pool))
-        instance.query(
-            "SELECT sum(abalance) FROM oltp; SET enable_seqscan = off;"
-            " SET enable_bitmapscan = off; SELECT sum(abalance) FROM oltp WHERE aid > 0"
-        )
-        phase(instance, seconds)  # warms up
         alone, beside = [], []
         for _ in range(rounds):
+            bring_in(instance)
+            phase(instance, max(2, seconds // 4))
             alone.append(phase(instance, seconds))
             with others(instance):
                 beside.append(phase(instance, seconds))
-            phase(instance, max(2, seconds // 4))  # brings back what was lost
         if kind.pool:
             instance.query("CREATE EXTENSION IF NOT EXISTS pg_bufferpool")
             instance.query("SELECT pg_bufferpool_reset_options()")
@@ -242,6 +256,7 @@ def main() -> None:
     add = parser.add_argument
     add("--rounds", type=count, default=5, help="of each server, %(default)s")
     add("--seconds", type=count, default=10, help="of a phase, %(default)s")
+    add("--pools", action="store_true", help="only the servers with pools, and stock")
     args = parser.parse_args()
     kinds = [
         Kind(STOCK, STOCK),
@@ -253,6 +268,8 @@ def main() -> None:
         with serving(directory, STOCK, {"shared_buffers": f"{BUFFERS}MB"}) as instance:
             make(instance)
         for kind in kinds:
+            if args.pools and not kind.pool and kind.name != STOCK:
+                continue
             rows.append(measure(directory, kind, args.rounds, args.seconds))
             print("; ".join(rows[-1]), flush=True)
     report(
