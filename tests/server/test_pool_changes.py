@@ -275,9 +275,8 @@ def test_a_cancelled_drop_keeps_the_pool(make: Make) -> None:
     assert violations(server) == []
 
 
-def test_a_cancelled_resize_keeps_what_it_has_reached(make: Make) -> None:
-    server = server_with_pools(make)
-    create(server, "hot", "lru", "2MB")
+def shrink_below_what_is_pinned(server: Instance) -> tuple[Session, Session]:
+    """A session that pins 50 pages of pool hot, and one that waits until it can have 16 buffers."""
     fill(server, "t", 200, ", buffer_pool = 'hot'")
     cursors = "".join(
         f"DECLARE c{i} CURSOR FOR SELECT * FROM t WHERE ctid = '({i},1)'; FETCH 1 FROM c{i};"
@@ -287,6 +286,13 @@ def test_a_cancelled_resize_keeps_what_it_has_reached(make: Make) -> None:
     wait_for("pages are pinned", lambda: stat(server, "pinned", pool="hot")[0] >= 50)
     statement = Session(server, "ALTER BUFFER POOL hot SET SIZE '128kB'")
     wait_for_phase(server, WAITING)
+    return holder, statement
+
+
+def test_a_cancelled_resize_keeps_what_it_has_reached(make: Make) -> None:
+    server = server_with_pools(make)
+    create(server, "hot", "lru", "2MB")
+    holder, statement = shrink_below_what_is_pinned(server)
     cancel(server)
     said = statement.result()
     assert 'buffer pool "hot" keeps the 50 buffers that it has reached, of 16' in said
@@ -339,15 +345,7 @@ def test_a_terminated_resize_is_finished_by_the_next_statement(make: Make) -> No
     server = server_with_pools(make)
     create(server, "hot", "lru", "2MB")
     create(server, "cold", "lru", "1MB")
-    fill(server, "t", 200, ", buffer_pool = 'hot'")
-    cursors = "".join(
-        f"DECLARE c{i} CURSOR FOR SELECT * FROM t WHERE ctid = '({i},1)'; FETCH 1 FROM c{i};"
-        for i in range(50)
-    )
-    holder = Session(server, f"BEGIN; {cursors} SELECT pg_sleep(600)")
-    wait_for("pages are pinned", lambda: stat(server, "pinned", pool="hot")[0] >= 50)
-    statement = Session(server, "ALTER BUFFER POOL hot SET SIZE '128kB'")
-    wait_for_phase(server, WAITING)
+    holder, statement = shrink_below_what_is_pinned(server)
     cancel(server, "pg_terminate_backend")
     statement.result()
     assert pool(server, "hot", "state, buffers, target") == "shrinking|50|131072"
