@@ -212,6 +212,13 @@ BufferPoolUsesRings(const BufferPool *pool)
 	return (pool->flags & TP_TAKES_BULK) == 0;
 }
 
+/* Pools that may be named. */
+static inline int
+BufferPoolMostNamed(void)
+{
+	return BufferPoolsReserved() - (RecycleBufferPool != NULL ? 2 : 1);
+}
+
 /* Does an algorithm, rather than the clock, replace the pool's pages? */
 static inline bool
 BufferPoolHasAlgorithm(const BufferPool *pool)
@@ -524,6 +531,17 @@ extern void BufferPoolWriteDefinitions(const BufferPool *changed,
 /* switch.c */
 extern void BufferPoolSwitch(BufferPool *pool,
 							 const BufferPoolDefinition *definition);
+
+/* handler.c */
+struct List;
+extern char *BufferPoolHandlerName(struct List *handler);
+extern const tp_policy *BufferPoolFindHandler(const char *algorithm,
+											  const char **registered);
+extern void BufferPoolSetHandler(const char *algorithm, const char *parameters,
+								 BufferPoolDefinition *definition);
+extern char *BufferPoolOptionsWith(const char *old, struct List *options);
+extern char *BufferPoolOptionsWithout(const tp_policy *policy, const char *old,
+									  struct List *options);
 
 /* commands.c */
 struct BufferPoolStmt;
