@@ -208,6 +208,16 @@ STATEMENTS = {
     "CREATE BUFFER POOL p REMAINDER HANDLER arc ": (
         "CREATE BUFFER POOL p REMAINDER HANDLER arc WITH ("
     ),
+    "CREATE BUFFER POOL p HANDLER lirs SIZE '1MB' WITH (": (
+        "CREATE BUFFER POOL p HANDLER lirs SIZE '1MB' WITH (ghosts hir"
+    ),
+    "CREATE BUFFER POOL p HANDLER lirs_pool_handler SIZE '1MB' WITH (hir = 0.1, g": (
+        "CREATE BUFFER POOL p HANDLER lirs_pool_handler SIZE '1MB' WITH (hir = 0.1, ghosts"
+    ),
+    "ALTER BUFFER POOL hot SET (on_f": "ALTER BUFFER POOL hot SET (on_full",
+    "ALTER BUFFER POOL DEFAULT RESET (hir, ghosts": (
+        "ALTER BUFFER POOL DEFAULT RESET (hir, ghosts"
+    ),
     "ALTER BUFF": "ALTER BUFFER POOL",
     "ALTER BUFFER POOL ": f"ALTER BUFFER POOL {ODD} DEFAULT hot rest",
     "ALTER BUFFER POOL h": "ALTER BUFFER POOL hot",

@@ -115,6 +115,18 @@ def test_every_algorithm(make: Make) -> None:
     assert server.query("SELECT count(*) FROM t") == "100"
 
 
+def test_options_of_algorithms(server: Instance) -> None:
+    of = "SELECT * FROM pg_bufferpool_options() WHERE algorithm = '{}' ORDER BY option"
+    assert server.query(of.format("lirs")).splitlines() == [
+        "lirs|ghosts|fraction|2|0|64||most non-resident HIR pages to remember, per frame",
+        "lirs|hir|fraction|0.01|0|1||share of the frames for resident HIR pages, at least 2 frames",
+    ]
+    assert server.query(of.format("keep")).startswith("keep|on_full|enum|spill|||spill, error|")
+    assert server.query(of.format("lru")) == ""
+    other = "SELECT count(*) FROM pg_bufferpool_options() WHERE algorithm NOT IN"
+    assert server.query(f"{other} (SELECT name FROM pg_bufferpool_algorithms())") == "0"
+
+
 def test_if_exists_and_if_not_exists(server: Instance) -> None:
     said = server.query("CREATE BUFFER POOL IF NOT EXISTS hot HANDLER arc SIZE '2MB'")
     assert said == 'NOTICE:  buffer pool "hot" already exists, skipping'
@@ -334,7 +346,7 @@ def test_only_superusers(server: Instance, statement: str) -> None:
     "view",
     [
         *("pg_bufferpool", "pg_stat_bufferpool", "pg_stat_progress_bufferpool"),
-        *("pg_bufferpool_relations", "pg_bufferpool_algorithms()"),
+        *("pg_bufferpool_relations", "pg_bufferpool_algorithms()", "pg_bufferpool_options()"),
     ],
 )
 def test_who_may_read(server: Instance, view: str) -> None:

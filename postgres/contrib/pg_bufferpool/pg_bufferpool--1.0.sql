@@ -51,6 +51,21 @@ LANGUAGE C STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pg_bufferpool_algorithms()
     IS 'values that bufferpool.algorithm accepts with the current shared_preload_libraries';
 
+CREATE FUNCTION pg_bufferpool_options(
+    OUT algorithm text,
+    OUT option text,
+    OUT type text,
+    OUT default_value text,
+    OUT min_value text,
+    OUT max_value text,
+    OUT choices text,
+    OUT description text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_bufferpool_options()
+    IS 'options of the replacement algorithms, which are their parameters: type, default, and the values that they take';
+
 CREATE FUNCTION pg_stat_get_bufferpool_progress(
     OUT pid int,
     OUT pool text,
@@ -366,6 +381,7 @@ REVOKE ALL ON FUNCTION pg_bufferpool_reset_options() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_get_buffers() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_get_relations() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_algorithms() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_options() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_reset() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpools() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_reset_bufferpools() FROM PUBLIC;
@@ -380,6 +396,7 @@ GRANT EXECUTE ON FUNCTION pg_bufferpool_pools() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_progress() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_get_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_algorithms() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_bufferpool_options() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpools() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_lock_holds() TO pg_monitor;
 GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool, pg_stat_progress_bufferpool,

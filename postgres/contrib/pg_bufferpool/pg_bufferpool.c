@@ -30,6 +30,7 @@ PG_FUNCTION_INFO_V1(pg_stat_reset_bufferpools);
 PG_FUNCTION_INFO_V1(pg_bufferpool_lock_holds);
 PG_FUNCTION_INFO_V1(pg_bufferpool_reset);
 PG_FUNCTION_INFO_V1(pg_bufferpool_algorithms);
+PG_FUNCTION_INFO_V1(pg_bufferpool_options);
 PG_FUNCTION_INFO_V1(pg_bufferpool_lists);
 PG_FUNCTION_INFO_V1(pg_bufferpool_check);
 
@@ -254,6 +255,84 @@ pg_bufferpool_algorithms(PG_FUNCTION_ARGS)
 		bool		null = false;
 
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, &value, &null);
+	}
+	return (Datum) 0;
+}
+
+/* A value of an option, as a statement has it. */
+static Datum
+option_value(const tp_param *param, double value)
+{
+	if (param->type == TP_PARAM_ENUM)
+		return CStringGetTextDatum(param->choices[(int) value]);
+	return CStringGetTextDatum(psprintf("%.15g", value));
+}
+
+static const char *
+option_type(const tp_param *param)
+{
+	switch (param->type)
+	{
+		case TP_PARAM_INTEGER:
+			return "integer";
+		case TP_PARAM_REAL:
+			return "real";
+		case TP_PARAM_FRACTION:
+			return "fraction";
+		case TP_PARAM_ENUM:
+			break;
+	}
+	return "enum";
+}
+
+static Datum
+choices(const tp_param *param)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (const char *const *choice = param->choices; *choice != NULL; choice++)
+		appendStringInfo(&text, "%s%s", text.len > 0 ? ", " : "", *choice);
+	return CStringGetTextDatum(text.data);
+}
+
+Datum
+pg_bufferpool_options(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	const char *name;
+	int			position = 0;
+
+	InitMaterializedSRF(fcinfo, 0);
+	while ((name = NextBufferPoolPolicy(&position)) != NULL)
+	{
+		const tp_policy *policy = FindBufferPoolPolicy(name, NULL);
+
+		for (int i = 0; i < tp_policy_param_count(policy); i++)
+		{
+			const tp_param *param = &policy->params[i];
+			bool		is_enum = param->type == TP_PARAM_ENUM;
+			Datum		values[8] = {
+				CStringGetTextDatum(name),
+				CStringGetTextDatum(param->name),
+				CStringGetTextDatum(option_type(param)),
+				option_value(param, param->default_value)
+			};
+			bool		nulls[8] = {false};
+
+			if (is_enum)
+				values[6] = choices(param);
+			else
+			{
+				values[4] = option_value(param, param->min);
+				values[5] = option_value(param, param->max);
+			}
+			nulls[4] = nulls[5] = is_enum;
+			nulls[6] = !is_enum;
+			values[7] = CStringGetTextDatum(param->help);
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values,
+								 nulls);
+		}
 	}
 	return (Datum) 0;
 }
