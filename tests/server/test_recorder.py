@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from server.conftest import Make
+from server.load import wait_for
 from server.test_pool import PAGES, fill, violations
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
@@ -304,8 +305,12 @@ def test_the_recorder_is_seen(make: Make) -> None:
     of_recorder = (
         f"SELECT {asked} FROM pg_stat_activity WHERE backend_type = 'buffer reference recorder'"
     )
-    name, query, wait_type, wait, pid, no_database = server.query(of_recorder).split("|")
-    assert (name, wait_type, wait) == ("pg_bufferpool", "Extension", "BufferPoolRecorderMain")
+    wait_for(
+        "the recorder waits for references",
+        lambda: "|Extension|BufferPoolRecorderMain|" in server.query(of_recorder),
+    )
+    name, query, _, _, pid, no_database = server.query(of_recorder).split("|")
+    assert name == "pg_bufferpool"
     assert query == f'recording buffer references in file "{path_of(server)}"'
     assert no_database == "t"
     assert pid == server.query(STATE.format("pid"))
