@@ -214,9 +214,12 @@ STATEMENTS = {
     "CREATE BUFFER POOL p HANDLER lirs_pool_handler SIZE '1MB' WITH (hir = 0.1, g": (
         "CREATE BUFFER POOL p HANDLER lirs_pool_handler SIZE '1MB' WITH (hir = 0.1, ghosts"
     ),
-    "ALTER BUFFER POOL hot SET (on_f": "ALTER BUFFER POOL hot SET (on_full",
-    "ALTER BUFFER POOL DEFAULT RESET (hir, ghosts": (
-        "ALTER BUFFER POOL DEFAULT RESET (hir, ghosts"
+    "ALTER BUFFER POOL no_such_pool SET (on_f": "ALTER BUFFER POOL no_such_pool SET (on_full",
+    "ALTER BUFFER POOL hot SET (": "ALTER BUFFER POOL hot SET (",  # arc has no options
+    "ALTER BUFFER POOL REST RESET (": "ALTER BUFFER POOL REST RESET (kin kout",
+    f"ALTER BUFFER POOL {ODD} SET (k = 2, ": f"ALTER BUFFER POOL {ODD} SET (k = 2, crp history k",
+    "ALTER BUFFER POOL no_such_pool SET (hir, ghosts": (
+        "ALTER BUFFER POOL no_such_pool SET (hir, ghosts"
     ),
     "ALTER BUFF": "ALTER BUFFER POOL",
     "ALTER BUFFER POOL ": f"ALTER BUFFER POOL {ODD} DEFAULT hot rest",
