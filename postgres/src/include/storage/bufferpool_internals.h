@@ -119,25 +119,31 @@ typedef struct BufferPoolDefinition
 	char		comment[BUFFERPOOL_COMMENT_SIZE];
 } BufferPoolDefinition;
 
-/* The shared part of a pool, except for the algorithm's own memory. */
+/*
+ * The shared part of a pool, except for the algorithm's own memory.  What
+ * misses write without the lock is not in its cache line, which those who wait
+ * for the lock read again and again.
+ */
 typedef struct BufferPoolShared
 {
 	LWLock		lock;			/* guards the algorithm's state */
 	pg_atomic_uint32 resets;	/* how often the pool was reset */
-	pg_atomic_uint32 dirty_victims; /* dirty pages evicted; wraps around */
-	pg_atomic_uint32 allocations;	/* of buffers; not of DEFAULT, which has
-									 * StrategyControl's; wraps around */
 	pg_atomic_uint32 buffers;	/* that the pool has */
 	pg_atomic_uint32 writer;	/* process ID of its trickle writer, or 0 */
+	char		end_of_line[PG_CACHE_LINE_SIZE - sizeof(LWLock) -
+							3 * sizeof(pg_atomic_uint32)];
 
-	slock_t		definition_lock;	/* the two below */
-	uint32		version;		/* changes with the definition */
-	BufferPoolDefinition definition;
-
+	pg_atomic_uint32 allocations;	/* of buffers; not of DEFAULT, which has
+									 * StrategyControl's; wraps around */
+	pg_atomic_uint32 dirty_victims; /* dirty pages evicted; wraps around */
 	slock_t		free_lock;		/* the two below */
 	int			first_free;		/* of the buffers without a page; not of
 								 * DEFAULT, which has StrategyControl's */
 	int			last_free;		/* if there is a first */
+
+	slock_t		definition_lock;	/* the two below */
+	uint32		version;		/* changes with the definition */
+	BufferPoolDefinition definition;
 
 	/* Totals of all processes, and what they were at the last reset. */
 	pg_atomic_uint64 counters[BUFFERPOOL_NUM_COUNTERS];
