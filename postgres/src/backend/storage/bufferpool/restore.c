@@ -137,13 +137,13 @@ BufferPoolMakePools(void)
 	count = ReadBufferPoolDefinitions(definitions, BUFFERPOOL_MAX_NAMED,
 									  WARNING);
 	count = Max(count, 0);
-	if (count > BufferPoolsReserved() - first_named)
+	if (count > BufferPoolMostNamed())
 	{
 		ereport(WARNING,
 				(errmsg("there is memory for %d buffer pools, of %d that are defined",
-						BufferPoolsReserved() - first_named, count),
+						BufferPoolMostNamed(), count),
 				 errhint("Set \"bufferpool.max_pools\", or add the libraries with their replacement algorithms to \"shared_preload_libraries\".")));
-		count = BufferPoolsReserved() - first_named;
+		count = BufferPoolMostNamed();
 	}
 	fit_targets(definitions, count, most_buffers() - (NBuffers - first));
 	for (int i = 0; i < count; i++)
