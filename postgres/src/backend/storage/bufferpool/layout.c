@@ -300,26 +300,33 @@ reach_targets(bool shrinking)
 	}
 }
 
-/* Let the pool's target be what it has, and say so. */
+/*
+ * Let the pool's target be what it has, and say so.  A pool that has less than
+ * pools must have is given the rest by the next statement, or the next start.
+ */
 static void
 keep_size(BufferPool *pool)
 {
 	BufferPoolDefinition definition;
 	int			size = BufferPoolSize(pool);
+	int			target = size == 0 ? 0 : Max(size, BUFFERPOOL_LEAST_BUFFERS);
 
 	BufferPoolReadDefinition(pool, &definition);
-	if (definition.target == size)
+	if (definition.target == target)
 		return;
-	if (size > 0)
-		ereport(WARNING,
-				(errmsg("buffer pool \"%s\" keeps the %d buffers that it has reached, of %d",
-						definition.name, size, definition.target)));
-	else
+	if (size == 0)
 		ereport(WARNING,
 				(errmsg("buffer pool \"%s\" has reached no buffer, and is dropped",
 						definition.name)));
-	definition.target = size;
-	definition.leaving = size == 0;
+	else
+		ereport(WARNING,
+				(errmsg("buffer pool \"%s\" keeps the %d buffers that it has reached, of %d",
+						definition.name, size, definition.target),
+				 size == target ? 0 :
+				 errdetail("It will have %d, the minimum, after the next change of a pool.",
+						   target)));
+	definition.target = target;
+	definition.leaving = target == 0;
 	BufferPoolDescribe(pool, &definition);
 }
 
