@@ -75,6 +75,7 @@ PROVOKED = re.compile(
     r"|lost connection to parallel worker|parallel worker failed to initialize"
     r"|autovacuum worker took too long to start"  # the machine is busy
     r"|PID \d+ is not a PostgreSQL backend process"  # any more
+    r"|could not send signal to process \d+: No such process"  # it has just ended
     r"|(a recording is already|no recording is) in progress"
     r"|the recording is not complete|could not start the recorder"
     r"|\d+ events? (is|are) missing from the recording"
