@@ -8,7 +8,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -72,11 +71,12 @@ def test_a_full_disk_is_an_error(folder: Path) -> None:
 
 def test_interrupt_leaves_quickly_and_quietly(tmp_path: Path) -> None:
     pages = zipf(3000, 100_000).pages
-    trace = write_csv(tmp_path / "long.csv", [Event(int(page)) for page in pages])
+    trace = tmp_path / "long.csv"
+    os.mkfifo(trace)
     sizes = " ".join(f"--frames {i}" for i in range(1000, 2000))
     process = start(f"simulate {trace} --policy clock --policy arc --policy lru {sizes}")
-    time.sleep(3)
-    assert process.poll() is None
+    # what is not in the pipe any more, the command has read: it is at work
+    write_csv(trace, [Event(int(page)) for page in pages])
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130

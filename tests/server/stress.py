@@ -44,6 +44,7 @@ from server.load import (
     kill_server,
     resolve_prepared,
     set_up,
+    start_server,
     wait_for,
 )
 from tidepool.server import LIBRARIES, Instance, server_algorithms
@@ -65,6 +66,8 @@ DRAWN = {
     "io_method": ["worker", "sync", "io_uring"],
     "io_combine_limit": ["1", "16"],
 }
+# see start_server()
+FUTURE_TRANSACTION = re.compile(r'failed Assert\("TransactionIdPrecedesOrEquals\(xid, .*transam\.h')
 MESSAGE = re.compile(r"(?:WARNING|ERROR|FATAL|PANIC|TRAP): +(.*)|.* was terminated by signal .*")
 PROVOKED = re.compile(
     r"canceling (statement due to|authentication due to|autovacuum task)"
@@ -80,6 +83,9 @@ PROVOKED = re.compile(
     r"|the recording is not complete|could not start the recorder"
     r"|\d+ events? (is|are) missing from the recording"
     r"|.* was terminated by signal 9: Killed"
+    rf"|.*{FUTURE_TRANSACTION.pattern}"
+    r"|startup process .* was terminated by signal 6: Aborted"
+    r"|removing future two-phase state"
 )
 SUMS = (
     "SELECT sum(abalance) = (SELECT sum(bbalance) FROM pgbench_branches)"
@@ -141,7 +147,7 @@ class Stress:
         self.server.stop()
         self.server.start()
         self._load(result, rng, seconds)
-        self.server.start()
+        start_server(self.server)
         result.wrong += self.verify(rng)
         if (
             self.server.query("SELECT handler FROM pg_bufferpool WHERE name = 'DEFAULT'")
@@ -160,7 +166,10 @@ class Stress:
         try:
             time.sleep(seconds * rng.uniform(0.3, 0.6))
             kill_one(self.server, rng)
-            wait_for("the server is back", lambda: answers(self.server))
+            wait_for("the server is back", lambda: answers(self.server) or self._is_stuck())
+            if self._is_stuck():
+                kill_server(self.server)
+                start_server(self.server)
             time.sleep(seconds * rng.uniform(0.3, 0.6))
             # on a slow machine it takes longer until all have done something
             wait_for(
@@ -189,6 +198,15 @@ class Stress:
         result.done |= {name: done[name] for name in sorted(done)}
         self.ledger.committed += result.ledger.committed
         self.ledger.in_doubt += result.ledger.in_doubt
+
+    def _is_stuck(self) -> bool:
+        """Whether recovery has met a future prepared transaction.
+
+        The postmaster that began it after a crash does not notice that it failed.
+        """
+        with self.server.log.open(errors="replace") as log:
+            log.seek(self._log_read)
+            return FUTURE_TRANSACTION.search(log.read()) is not None
 
     def others(self, rng: random.Random, enough: threading.Event) -> list[Interruptions]:
         """What runs beside the clients."""
