@@ -43,9 +43,9 @@ tp_pool_init(const tp_pool *pool, const double *params, uint64_t seed)
 			pool->spare_ghost, pool->spare_ghost, 1
 		};
 	}
+	tp_chooser_init(pool, seed, 0);
 	if (policy->init != NULL)
 		policy->init(pool);
-	tp_chooser_init(pool, seed, 0);
 }
 
 void

@@ -2,18 +2,20 @@
  * test_lean_evict.c
  *	  Literal states of LeanEvict after short sequences.
  *
- * Members are drawn with seed 1: 2 2 3 1 1 ... of 4, 1 1 1 0 0 1 ... of 2.
+ * Frames are drawn with seed 1: 2 2 3 1 1 3 3 2 of 4, 1 1 1 0 0 1 of 2.  With
+ * four frames, cooling=0.5 is a queue of two draws, each an epoch: a page goes
+ * if the draw is the second since its last reference, or a later one.
  */
 #include "fixture.h"
 #include "tidepool/parts/random.h"
 
 /* Let the policy propose a victim, and nothing come of it. */
-static void
+static uint32_t
 propose(fixture *f)
 {
 	tp_access	access = {0};
 
-	tp_victim(&f->pool, tp_page_make(0, 99), NULL, NULL, &access);
+	return tp_victim(&f->pool, tp_page_make(0, 99), NULL, NULL, &access);
 }
 
 static void
@@ -21,99 +23,74 @@ fills_free_frames_first(void **unused)
 {
 	(void) unused;
 	expect_state("lean_evict", "cooling=0.5", 4, "1 2 3 4",
-				 "hot: 1 2 3 4 | cooling: | target=2");
+				 "frames: 1 2 3 4 | draws=0 | epoch=0");
 }
 
-/* 3 and, two draws later, 4 begin to cool. */
+/* The first draw is 3, too early; the second is 3 again. */
 static void
-oldest_of_the_cooling_goes(void **unused)
+page_goes_when_it_was_idle_for_the_length_of_the_queue(void **unused)
 {
 	fixture    *f = fixture_new("lean_evict", "cooling=0.5", 4);
 
 	(void) unused;
 	fixture_run(f, "1 2 3 4 5");
-	fixture_expect(f, "hot: 1 2 5 | cooling: 4 | target=2");
+	fixture_expect(f, "frames: 1 2 5 4 | draws=2 | epoch=2");
 	fixture_run(f, "6");
-	fixture_expect(f, "hot: 1 5 6 | cooling: 2 | target=2");
+	fixture_expect(f, "frames: 1 2 5 6 | draws=3 | epoch=3");
 	fixture_free(f);
 }
 
+/* Without the hit, 4 would go at the third draw; 2 goes at the fourth. */
 static void
-hit_warms_a_cooling_page(void **unused)
+hit_warms_a_page(void **unused)
 {
 	(void) unused;
-	expect_state("lean_evict", "cooling=0.5", 4, "1 2 3 4 5 4 1",
-				 "hot: 1 2 5 4 | cooling: | target=2");
+	expect_state("lean_evict", "cooling=0.5", 4, "1 2 3 4 5 4 6",
+				 "frames: 1 6 5 4 | draws=4 | epoch=4");
 }
 
 static void
 vacuum_and_repetition_do_not_warm(void **unused)
 {
 	(void) unused;
-	expect_state("lean_evict", "cooling=0.5", 4, "1 2 3 4 5 4v 4c",
-				 "hot: 1 2 5 | cooling: 4 | target=2");
-	expect_state("lean_evict", "cooling=0.5", 4, "1v 2c",
-				 "hot: 1 2 | cooling: | target=2");
+	expect_state("lean_evict", "cooling=0.5", 4, "1 2 3 4 5 4v 4c 6",
+				 "frames: 1 2 5 6 | draws=3 | epoch=3");
 }
 
 static void
-a_proposal_can_be_repeated(void **unused)
+a_proposal_is_a_draw(void **unused)
 {
 	fixture    *f = fixture_new("lean_evict", "cooling=0.5", 4);
 
 	(void) unused;
 	fixture_run(f, "1 2 3 4");
-	propose(f);
-	propose(f);
-	fixture_expect(f, "hot: 1 2 | cooling: 4 3 | target=2");
+	assert_int_equal(propose(f), 2);
+	assert_int_equal(propose(f), 3);
+	fixture_expect(f, "frames: 1 2 3 4 | draws=3 | epoch=3");
 	fixture_free(f);
 }
 
-/* 3 cannot be cooled; the draws go on to 4 and 2. */
+/* 3 is drawn twice, then 4. */
 static void
-unusable_pages_are_not_cooled(void **unused)
+unusable_pages_are_passed_over(void **unused)
 {
 	(void) unused;
 	expect_state("lean_evict", "cooling=0.5", 4, "1 2 3 4 !3 5",
-				 "hot: 1 3 5 | cooling: 2 | target=2");
+				 "frames: 1 2 3 5 | draws=3 | epoch=3");
 }
 
+/*
+ * Queues of four draws and of two.  2 is referenced after each proposal, and so
+ * never cools; nothing else is usable.
+ */
 static void
-unusable_cooling_pages_are_passed_over(void **unused)
+page_that_has_not_cooled_is_the_last_resort(void **unused)
 {
 	(void) unused;
-	expect_state("lean_evict", "cooling=0.5", 4, "1 2 3 4 5 !4 6",
-				 "hot: 1 6 5 | cooling: 4 | target=2");
+	expect_state("lean_evict", "cooling=1", 4, "1 2 3 4 !1 !3 !4 5",
+				 "frames: 1 5 3 4 | draws=4 | epoch=4");
 }
 
-/* 2 is all that may cool; the second draw is where the search starts. */
-static void
-a_hot_page_is_the_last_resort(void **unused)
-{
-	fixture    *f = fixture_new("lean_evict", "cooling=0.5", 2);
-
-	(void) unused;
-	fixture_run(f, "1 2");
-	propose(f);
-	fixture_expect(f, "hot: 1 | cooling: 2 | target=1");
-	fixture_run(f, "!2 3");
-	fixture_expect(f, "hot: 3 | cooling: 2 | target=1");
-	fixture_free(f);
-}
-
-static void
-no_victim_if_all_are_unusable(void **unused)
-{
-	fixture    *f = fixture_new("lean_evict", "cooling=0.5", 2);
-
-	(void) unused;
-	fixture_run(f, "1 2 !1 !2 3");
-	fixture_expect(f, "hot: 1 2 | cooling: | target=1");
-	assert_int_equal(f->refused, 1);
-	fixture_free(f);
-}
-
-/* 64 in vain to cool a page, and one for where a hot one is looked for. */
 static void
 draws_for_a_victim_are_bounded(void **unused)
 {
@@ -122,88 +99,88 @@ draws_for_a_victim_are_bounded(void **unused)
 	(void) unused;
 	fixture_run(f, "1 2 3 4 !1 !2 !3 !4 5");
 	assert_int_equal(f->refused, 1);
-	assert_int_equal(f->pool.chooser->random_state, 1 + 65 * TP_RANDOM_STEP);
+	fixture_expect(f, "frames: 1 2 3 4 | draws=64 | epoch=64");
+	fixture_free(f);
+}
+
+/* 20 frames, a queue of 20 draws: two draws are an epoch.  The 20th is 18. */
+static void
+a_long_queue_counts_in_epochs(void **unused)
+{
+	fixture    *f = fixture_new("lean_evict", "cooling=1", 20);
+
+	(void) unused;
+	fixture_run(f, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21");
+	fixture_expect(f, "frames: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 21 19 20"
+				   " | draws=20 | epoch=10");
 	fixture_free(f);
 }
 
 static void
-all_pages_may_be_cooling(void **unused)
+forgotten_page_is_free(void **unused)
+{
+	(void) unused;
+	expect_state("lean_evict", "cooling=0.5", 4, "1 2 3 4 5 -4 -1",
+				 "frames: 2 5 | draws=2 | epoch=2");
+}
+
+/* 4 is restored as cold as it was, and goes at the next draw but one. */
+static void
+restored_page_is_as_cold_as_before(void **unused)
+{
+	(void) unused;
+	expect_state("lean_evict", "cooling=0.5", 4, "1 2 3 4 5 <4 >4 6",
+				 "frames: 1 2 5 6 | draws=3 | epoch=3");
+}
+
+/* A queue of one draw: what is drawn goes, unless it has just come. */
+static void
+queue_has_one_place_at_least(void **unused)
+{
+	(void) unused;
+	expect_state("lean_evict", "cooling=0", 2, "1 2 3 4",
+				 "frames: 1 4 | draws=2 | epoch=2");
+	expect_state("lean_evict", "cooling=0", 1, "/",
+				 "frames: | draws=0 | epoch=0");
+}
+
+static void
+length_follows_the_size(void **unused)
 {
 	fixture    *f = fixture_new("lean_evict", "cooling=1", 2);
 
 	(void) unused;
 	fixture_run(f, "1 2");
-	propose(f);
-	fixture_expect(f, "hot: | cooling: 1 2 | target=2");
-	fixture_free(f);
-
-	f = fixture_new("lean_evict", "cooling=1", 2);
-	fixture_run(f, "1 2 -2");
-	f->pinned[1] = true;
-	fixture_run(f, "3");
-	fixture_expect(f, "hot: 3 | cooling: | target=2");
+	assert_int_equal(propose(f), 1);
+	fixture_expect(f, "frames: 1 2 | draws=2 | epoch=2");
+	fixture_run(f, "+ + 3 4");
+	fixture_expect_coldest(f, "1 2 3 4");
+	assert_int_equal(propose(f), 1);
+	fixture_expect(f, "frames: 1 2 3 4 | draws=4 | epoch=4");
 	fixture_free(f);
 }
 
 static void
-forget_leaves_either_list(void **unused)
-{
-	(void) unused;
-	expect_state("lean_evict", "cooling=0.5", 4, "1 2 3 4 5 -4 -1",
-				 "hot: 2 5 | cooling: | target=2");
-}
-
-static void
-restored_page_is_cooling_if_the_stage_has_room(void **unused)
+coldest_goes_by_idleness(void **unused)
 {
 	fixture    *f = fixture_new("lean_evict", "cooling=0.5", 4);
 
 	(void) unused;
-	fixture_run(f, "1 2 3 4 5 <4 >4");
-	fixture_expect(f, "hot: 1 2 5 | cooling: 4 | target=2");
-	fixture_run(f, "<4");
-	propose(f);
-	fixture_run(f, ">4");
-	fixture_expect(f, "hot: 1 4 | cooling: 5 2 | target=2");
+	fixture_run(f, "1 2 3 4 5 6 4 1");
+	fixture_expect_coldest(f, "5 6 1 4");
 	fixture_free(f);
 }
 
-/* Frame 0 leaves, 3 takes its place in members; 2 was the last to cool. */
+/* Of the next four, frames 1 1 3 3, the first two have cooled. */
 static void
-leaving_frames_warm_the_last_to_cool(void **unused)
+upcoming_are_the_next_draws(void **unused)
 {
 	fixture    *f = fixture_new("lean_evict", "cooling=0.5", 4);
+	tp_lookahead ahead = {0};
 
 	(void) unused;
-	fixture_run(f, "1 2 3 4 5");
-	propose(f);
-	fixture_expect(f, "hot: 1 5 | cooling: 2 4 | target=2");
-	fixture_run(f, "-1 /");
-	fixture_expect(f, "hot: 2 5 | cooling: 4 | target=1");
-	fixture_run(f, "+");
-	fixture_expect(f, "hot: 2 5 | cooling: 4 | target=2");
-	fixture_free(f);
-}
-
-static void
-at_least_one_page_cools(void **unused)
-{
-	(void) unused;
-	expect_state("lean_evict", "cooling=0", 2, "1 2 3",
-				 "hot: 1 3 | cooling: | target=1");
-	expect_state("lean_evict", "cooling=0", 1, "/",
-				 "hot: | cooling: | target=0");
-}
-
-static void
-coldest_names_the_cooling_first(void **unused)
-{
-	fixture    *f = fixture_new("lean_evict", "cooling=0.5", 4);
-
-	(void) unused;
-	fixture_run(f, "1 2 3 4 5");
-	propose(f);
-	fixture_expect_coldest(f, "4 2 1 5");
+	fixture_run(f, "1 2 3 4 5 6");
+	fixture_expect_upcoming(f, &ahead, 4, "2 2");
 	fixture_free(f);
 }
 
@@ -212,21 +189,20 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fills_free_frames_first),
-		cmocka_unit_test(oldest_of_the_cooling_goes),
-		cmocka_unit_test(hit_warms_a_cooling_page),
+		cmocka_unit_test(page_goes_when_it_was_idle_for_the_length_of_the_queue),
+		cmocka_unit_test(hit_warms_a_page),
 		cmocka_unit_test(vacuum_and_repetition_do_not_warm),
-		cmocka_unit_test(a_proposal_can_be_repeated),
-		cmocka_unit_test(unusable_pages_are_not_cooled),
-		cmocka_unit_test(unusable_cooling_pages_are_passed_over),
-		cmocka_unit_test(a_hot_page_is_the_last_resort),
-		cmocka_unit_test(no_victim_if_all_are_unusable),
+		cmocka_unit_test(a_proposal_is_a_draw),
+		cmocka_unit_test(unusable_pages_are_passed_over),
+		cmocka_unit_test(page_that_has_not_cooled_is_the_last_resort),
 		cmocka_unit_test(draws_for_a_victim_are_bounded),
-		cmocka_unit_test(all_pages_may_be_cooling),
-		cmocka_unit_test(forget_leaves_either_list),
-		cmocka_unit_test(restored_page_is_cooling_if_the_stage_has_room),
-		cmocka_unit_test(leaving_frames_warm_the_last_to_cool),
-		cmocka_unit_test(at_least_one_page_cools),
-		cmocka_unit_test(coldest_names_the_cooling_first),
+		cmocka_unit_test(a_long_queue_counts_in_epochs),
+		cmocka_unit_test(forgotten_page_is_free),
+		cmocka_unit_test(restored_page_is_as_cold_as_before),
+		cmocka_unit_test(queue_has_one_place_at_least),
+		cmocka_unit_test(length_follows_the_size),
+		cmocka_unit_test(coldest_goes_by_idleness),
+		cmocka_unit_test(upcoming_are_the_next_draws),
 	};
 
 	return cmocka_run_group_tests_name("lean_evict", tests, NULL, NULL);

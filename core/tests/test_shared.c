@@ -186,6 +186,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_prestate(concurrently_without_a_lock, "random"),
 		cmocka_unit_test_prestate(concurrently_without_a_lock, "hyperbolic"),
+		cmocka_unit_test_prestate(concurrently_without_a_lock, "lean_evict"),
 		cmocka_unit_test_prestate(concurrently_without_a_lock, "watt"),
 		cmocka_unit_test_prestate(concurrently_without_a_lock, "pbm"),
 		cmocka_unit_test(choosers_differ),

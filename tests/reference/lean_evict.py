@@ -1,83 +1,100 @@
-"""LeanEvict: pages picked at random cool down in a queue."""
+"""LeanEvict: pages picked at random cool down in a queue, which nobody keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from math import floor
+from collections.abc import Collection, Iterator
+from math import ceil, floor
 
-from reference.base import Evicted, Model
+from reference.base import MASK, Model, mix64
 
 DRAWS = 64  # for a victim, at most
+EPOCHS = 16  # of a queue, at most
 
 
 class LeanEvict(Model):
     policy = "lean_evict"
-    linked = ("cooling",)
+    per_frame = ("referenced",)
 
     def init(self) -> None:
-        self.cooling: list[int] = []
+        self.seed = self.random_state
+        self.draws = 0
+        self.epoch = 0
+        self.referenced: dict[int, int] = {}  # in which epoch, last
 
     @property
-    def target(self) -> int:
-        return max(1, floor(self.params["cooling"] * self.c)) if self.c else 0
+    def queue(self) -> int:
+        """Its length in draws."""
+        return max(1, floor(self.params["cooling"] * self.c))
 
     @property
-    def hot(self) -> list[int]:
-        return [f for f in self.members if f in self.page and f not in self.cooling]
+    def epoch_draws(self) -> int:
+        return ceil(self.queue / EPOCHS)
 
-    def on_join(self, frame: int) -> None:
-        while len(self.cooling) > self.target:
-            self.cooling.pop(0)
+    @property
+    def length(self) -> int:
+        """The queue's, in epochs."""
+        return ceil(self.queue / self.epoch_draws)
 
-    def on_leave(self, frame: int, slot: int) -> None:
-        self.on_join(frame)
+    def drawn(self, number: int) -> int:
+        random = mix64((self.seed + (number + 1) * 0x9E3779B97F4A7C15) & MASK)
+        return self.members[(random >> 32) * self.c >> 32]
+
+    def idle(self, frame: int) -> int:
+        return self.epoch - self.referenced[frame]
+
+    def has_cooled(self, frame: int) -> bool:
+        return self.idle(frame) >= self.length
 
     def on_hit(self, frame: int, flags: int) -> None:
-        if frame in self.cooling:
-            self.cooling.remove(frame)
+        self.referenced[frame] = self.epoch
+
+    def candidates(self) -> Iterator[int]:
+        for _ in range(DRAWS):
+            frame = self.drawn(self.draws)
+            self.draws += 1
+            if self.draws % self.epoch_draws == 0:
+                self.epoch += 1
+            yield frame
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        self.cool(unusable)
-        for frame in reversed(self.cooling):
-            if frame not in unusable:
+        best = None
+        for frame in self.candidates():
+            if frame not in self.page:
+                continue
+            if not self.has_cooled(frame):
+                if best is None or self.idle(frame) > self.idle(best):
+                    best = frame
+            elif frame not in unusable:
                 return frame
-        start = self.random_below(self.c)
-        for frame in self.members[start:] + self.members[:start]:
-            if frame in self.hot and frame not in unusable:
-                return frame
-        return None
-
-    def cool(self, unusable: Collection[int]) -> None:
-        for _ in range(DRAWS):
-            if len(self.cooling) >= self.target or not self.hot:
-                return
-            frame = self.members[self.random_below(self.c)]
-            if frame in self.hot and frame not in unusable:
-                self.cooling.insert(0, frame)
+        if best is not None and best not in unusable:
+            return best
+        start = self.members.index(frame)
+        others = self.members[start:] + self.members[:start]
+        return next((f for f in others if f in self.page and f not in unusable), None)
 
     def on_evict(self, frame: int, flags: int) -> None:
         self.on_forget(frame)
 
-    def on_admit(self, frame: int, page: int, flags: int) -> None: ...
+    def on_admit(self, frame: int, page: int, flags: int) -> None:
+        self.on_hit(frame, flags)
 
     def on_forget(self, frame: int) -> None:
-        if frame in self.cooling:
-            self.cooling.remove(frame)
+        del self.referenced[frame]
 
-    def on_restore(self, frame: int, evicted: Evicted) -> None:
-        """Hot, if enough others are cooling meanwhile."""
-        if len(self.cooling) < self.target:
-            super().on_restore(frame, evicted)
+    def resident(self) -> list[int]:
+        return [frame for frame in self.members if frame in self.page]
 
     def coldest(self) -> list[int]:
-        return self.cooling[::-1] + self.hot
+        """Those that have cooled, then others by how long they have been idle."""
+        return sorted(self.resident(), key=lambda frame: -min(self.idle(frame), self.length))
 
     def upcoming(self, victims: int, unwanted: Collection[int]) -> list[int]:
-        return self.cooling[::-1][:victims]
+        drawn = [self.drawn(self.draws + i) for i in range(self.c)]
+        return [f for f in drawn if f in self.page and self.has_cooled(f)][:victims]
 
     def state(self) -> dict[str, list[str] | str]:
         return {
-            "hot": [self.show(frame) for frame in self.hot],
-            "cooling": [self.show(frame) for frame in self.cooling],
-            "target": str(self.target),
+            "frames": [self.show(frame) for frame in self.resident()],
+            "draws": str(self.draws),
+            "epoch": str(self.epoch),
         }

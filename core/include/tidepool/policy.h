@@ -41,7 +41,7 @@
  *	  and running scans with relaxed loads; what it remembers is in
  *	  pool->chooser, which belongs to this process.  The others write their own
  *	  frame's node and extra bytes with relaxed stores; one process at a time
- *	  does so for a frame (in a server it has the buffer pinned).  They change
+ *	  does so for a frame (in a server it has the buffer pinned).  All change
  *	  fields of the whole pool with relaxed atomics.  A shared pool counts no
  *	  lists and has no free frames.  The worst a race costs is a worse choice.
  * 3. upcoming, if the policy declares TP_UPCOMING_LOCK_FREE.  It writes nothing.
@@ -162,11 +162,14 @@ struct tp_policy
 	/* Ghosts wanted per frame with these parameters.  NULL: none. */
 	double		(*ghosts) (const double *params);
 
-	/* Prepare the state of an empty pool (zeroed).  NULL: nothing to do. */
-	void		(*init) (const tp_pool *pool);
-
 	/* Prepare the state of pool->chooser (zeroed).  NULL: nothing to do. */
 	void		(*init_chooser) (const tp_pool *pool);
+
+	/*
+	 * Prepare the state of an empty pool (zeroed), which has a chooser with
+	 * the seed.  NULL: nothing to do.
+	 */
+	void		(*init) (const tp_pool *pool);
 
 	/*
 	 * The pool has just gained a frame (c grew by one, the frame is free), or
