@@ -11,6 +11,7 @@ chance does.
 
 - scans: `pbm` on the workloads of predictive_improvements.py, and on streams
   of scans that do not announce their speed, without and with pauses;
+- trails: `pbm` on the workloads of trailing_scans.py;
 - pins: policies that search or sample, where scans pin what they read ahead
   (victim_search.py);
 - eligible: `lru_k` with a correlated reference period, on Zipf, TPC-C and
@@ -19,7 +20,7 @@ chance does.
   ssd_improvement.py.  The constants of streams are replaced in the policies'
   temperatures alone; the devices keep theirs.
 
-Needs a C compiler.  Takes 5 to 15 minutes on one core, less with --quick.
+Needs a C compiler.  Takes 7 to 17 minutes on one core, less with --quick.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from statistics import fmean
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import trailing_scans
 from common import replay, report, tpch
 from predictive_improvements import SHARES
 from predictive_improvements import WORKLOADS as SCANS
@@ -53,10 +55,11 @@ from tidepool.traces.model import Trace
 
 ROOT = Path(__file__).resolve().parents[1]
 SCANS_H = "core/include/tidepool/prediction/scan.h"
+TRAIL_H = "core/include/tidepool/prediction/trail.h"
 STREAMS_H = "core/include/tidepool/tier/streams.h"
 EXTENTS_H = "core/include/tidepool/tier/extents.h"
 EXTENTS_C = "core/tier/extents.c"
-RANDOM = ("scans", "pins")  # groups that draw random numbers
+RANDOM = ("scans", "trails", "pins")  # groups that draw random numbers
 SEED = "other seeds"  # in place of a constant's name
 
 
@@ -100,6 +103,7 @@ CONSTANTS = (
     Constant("TP_HISTORY_REGIONS", SCANS_H, "scans", ("32", "512")),
     Constant("TP_HISTORY_SCANS", SCANS_H, "scans", ("8", "128")),
     Constant("LOAD_ORDER_SCANS", "core/prediction/load_order.h", "scans", ("1", "4")),
+    Constant("TP_TRAIL_EVERY", TRAIL_H, "trails", ("1", "4", "64", "256")),
     Constant("SAMPLE_TRIES", "core/include/tidepool/parts/sample.h", "pins", ("1", "16")),
     Constant("TP_LOOKS_AGAIN", "core/include/tidepool/parts/search.h", "pins", ("1", "8")),
     Constant("ELIGIBLE_LOOKS", "core/policies/lru_k.c", "eligible", ("8", "128")),
@@ -109,6 +113,8 @@ CONSTANTS = (
     Constant("TP_EXTENT_UNIT", EXTENTS_H, "tier", ("1", "32")),
     Constant("DEFAULT_BURST", EXTENTS_C, "tier", ("0.1", "10")),
 )
+
+GROUPS = tuple(dict.fromkeys(constant.group for constant in CONSTANTS))
 
 # ---- workloads ----
 
@@ -158,6 +164,17 @@ def scans(scale: int, seed: int) -> Found:
     return found
 
 
+def trails(references: int, seed: int) -> Found:
+    found = {}
+    shares = trailing_scans.SHARES
+    for length in trailing_scans.SCANS:
+        trace = trailing_scans.trailing(length, references)
+        runs = [replay(trace, ("pbm",), shares, 3 * seed + i) for i in range(3)]
+        for share in shares:
+            found[f"{trace.name}, {share}"] = fmean(run.misses["pbm", share] for run in runs)
+    return found
+
+
 def pins(queries: int, seed: int) -> Found:
     found = {}
     for streams in (8, 16):
@@ -198,6 +215,8 @@ def measure(group: str, seed: int, quick: bool, files: list[str]) -> Found:
     """Replay the group's workloads with the extension that is imported."""
     if group == "scans":
         return scans(64 if quick else 16, seed)
+    if group == "trails":
+        return trails(40_000 if quick else trailing_scans.REFERENCES, seed)
     if group == "pins":
         return pins(16 if quick else 64, seed)
     if group == "eligible":
@@ -269,8 +288,7 @@ def row(group: str, name: str, value: str, found: Found, present: Found) -> tupl
 
 def rows(build: Build, args: argparse.Namespace) -> Iterator[tuple[str, ...]]:
     """Yield the table's rows."""
-    groups = dict.fromkeys(constant.group for constant in CONSTANTS)
-    for group in groups:
+    for group in args.group or GROUPS:
         package = build.extension(None, "")
         present = measured(package, group, 0, args)
         for constant in CONSTANTS:
@@ -292,10 +310,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("trace", nargs="*", help="more traces for the group eligible")
-    parser.add_argument("--quick", action="store_true", help="smaller workloads")
     parser.add_argument(
-        "--measure", choices=("scans", "pins", "eligible", "tier"), help=argparse.SUPPRESS
+        "--group", choices=GROUPS, action="append", help="measure this one only; may be repeated"
     )
+    parser.add_argument("--quick", action="store_true", help="smaller workloads")
+    parser.add_argument("--measure", choices=GROUPS, help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.measure:

