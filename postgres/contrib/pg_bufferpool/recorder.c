@@ -41,10 +41,21 @@
 #include "utils/guc.h"
 #include "utils/wait_event.h"
 
+/*
+ * Between two rounds.  A process wakes the recorder sooner, when its ring is
+ * half full, so this only bounds how old events get.  Chosen, not measured:
+ * less wakes an idle recorder more often.
+ */
 #define ROUND_MILLISECONDS 10
+
+/* 128 KiB for each write: few system calls; rings are emptied in between. */
 #define OUTPUT_RECORDS 4096
 
-/* The part of the maximum size reserved for the file's end without names. */
+/*
+ * The part of the maximum size reserved for the file's end without names.
+ * Most of it is the error, RECORDER_ERROR_SIZE bytes, six times as long if JSON
+ * has to escape all of them.
+ */
 #define END_SIZE (16 * 1024)
 
 static uint32 serial;			/* of the recording */

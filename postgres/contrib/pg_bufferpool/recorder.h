@@ -18,8 +18,10 @@
 #include "storage/lwlock.h"
 #include "storage/procnumber.h"
 
-#define RECORDING_MIN_SIZE	(64 * 1024) /* smallest maximum size, bytes */
-#define RECORDER_ERROR_SIZE 1536	/* room for a path and an explanation */
+/* Smallest maximum size, bytes: the file's end, and some 1,500 events. */
+#define RECORDING_MIN_SIZE	(64 * 1024)
+
+#define RECORDER_ERROR_SIZE 1536	/* a path (MAXPGPATH) and an explanation */
 
 /*
  * The phases of a recording.  There is one recording at a time.  Each arrow

@@ -31,7 +31,11 @@ PG_FUNCTION_INFO_V1(pg_bufferpool_trace_start);
 PG_FUNCTION_INFO_V1(pg_bufferpool_trace_stop);
 PG_FUNCTION_INFO_V1(pg_stat_get_bufferpool_trace);
 
-/* Long enough for a recorder that has ended to free its slot. */
+/*
+ * Long enough for a recorder that has ended to free its slot: a second in all.
+ * Chosen, not measured: if all slots are taken for good, that much later the
+ * error comes.
+ */
 #define SLOT_TRIES 100
 #define SLOT_PAUSE_MILLISECONDS 10
 

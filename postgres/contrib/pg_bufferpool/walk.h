@@ -14,7 +14,9 @@
 
 /*
  * Buffers for which the pool's lock is held at a time.  Between slices other
- * processes can take it, and interrupts are checked.
+ * processes can take it, and interrupts are checked.  At what LOOKS_PER_HOLD
+ * (cleaner.c) was measured to take, that is under 0.2 ms.  The number itself is
+ * chosen, not measured: with fewer, a walk loses its place more often.
  */
 #define SLICE 1000
 

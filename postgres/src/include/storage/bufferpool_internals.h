@@ -39,6 +39,12 @@ extern PGDLLIMPORT int bufferpool_trickle_write_batch_size;
 extern PGDLLIMPORT int bufferpool_trickle_flush_after;
 
 #define BUFFERPOOL_CLOCK "clock"	/* the name of stock replacement */
+
+/*
+ * Bytes of these texts with their end, in the shared part of each pool.  All
+ * parameters of the algorithm with the most text (pbm) take 116 with their
+ * defaults.  The comment's size is chosen, for a line or two.
+ */
 #define BUFFERPOOL_PARAMETERS_SIZE 256
 #define BUFFERPOOL_COMMENT_SIZE 256
 
@@ -92,11 +98,16 @@ typedef struct BufferPoolCounters
 } BufferPoolCounters;
 
 #ifdef BUFFERPOOL_TIME_LOCK
-#define BUFFERPOOL_HOLD_BINS 256
+#define BUFFERPOOL_HOLD_BINS 256	/* eight for each power of two, to 34 s */
 #endif
 
 /* ---- pools ---- */
 
+/*
+ * A number must fit into a byte, here and in recordings: 254 pools could be
+ * named.  64 is chosen, not measured: each number costs a process a queue of
+ * 24 KiB, untouched if never used; looking up a name goes through all pools.
+ */
 #define BUFFERPOOL_MAX_NAMED 64
 #define BUFFERPOOL_NUMBERS (2 + BUFFERPOOL_MAX_NAMED)	/* DEFAULT, RECYCLE */
 #define BUFFERPOOL_DEFAULT 0	/* number of the pool of all other buffers */
@@ -254,7 +265,11 @@ extern void BufferPoolCountHold(BufferPool *pool, uint64 nanoseconds);
 extern uint64 BufferPoolHoldBinStart(int bin);
 #endif
 
-/* Events of one kind after which a process adds its counts to the totals. */
+/*
+ * Events of one kind after which a process adds its counts to the totals,
+ * which so lag behind a busy process.  Chosen, not measured: at 256 one event
+ * in 256 writes shared cache lines; with more the totals lag further.
+ */
 #define BUFFERPOOL_COUNTED_MAX 256
 
 static inline void
@@ -384,7 +399,8 @@ typedef enum BufferPoolWalkStage
 
 /*
  * Nodes that a walk remembers, 16 bytes each.  It loses its place only if all
- * of them have moved.
+ * of them have moved.  Then the rest of a list is shown without ranks, that of
+ * a ghost list not at all.  Chosen, not measured: more makes that rarer.
  */
 #define BUFFERPOOL_WALK_ANCHORS 16
 
@@ -497,7 +513,7 @@ extern int	ReadBufferPoolDefinitions(BufferPoolDefinition *definitions,
 
 /* layout.c */
 
-/* A pool has at least so many buffers. */
+/* A pool has at least so many buffers: the least value of shared_buffers. */
 #define BUFFERPOOL_LEAST_BUFFERS 16
 
 typedef enum BufferPoolStage

@@ -141,10 +141,17 @@ typedef struct Reservation
 								 * memory is reserved for */
 } Reservation;
 
-/* Named pools that there is memory for if "bufferpool.max_pools" is -1. */
+/*
+ * Named pools that there is memory for if "bufferpool.max_pools" is -1.
+ * Chosen, not measured: each takes a few kilobytes, so memory hardly limits
+ * them; more than these need a setting and a restart.
+ */
 #define USUAL_NAMED_POOLS 16
 
-/* With fewer buffers there are no pools: each has 16, DEFAULT half of all. */
+/*
+ * With fewer buffers there are no pools.  DEFAULT may need half of them
+ * (BufferPoolFloorOfDefault), which leaves four pools of the least size.
+ */
 #define LEAST_BUFFERS_FOR_POOLS 128
 
 static int

@@ -33,10 +33,14 @@ typedef struct Followers
 /* followed of such a process.  (No other one will see so many changes.) */
 #define READS_NO_PAGES PG_UINT32_MAX
 
-/* Between two looks at what others have followed. */
+/*
+ * Between two looks at what others have followed.  The statement goes on at
+ * most so long after the last process has followed; each look goes through all
+ * processes.
+ */
 #define PAUSE_MILLISECONDS 1
 
-/* Before a word in the log. */
+/* Before a word in the log: as in WaitForProcSignalBarrier. */
 #define PATIENCE_MILLISECONDS 5000
 
 static Followers *followers;

@@ -25,10 +25,18 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-/* Buffers that move between two looks at what has become of the statement. */
+/*
+ * Buffers that move before the pool's size is read again.  Chosen, not
+ * measured; it hardly matters, since BufferPoolMove checks for interrupts
+ * before each buffer.
+ */
 #define BUFFERS_PER_STEP 64
 
-/* Before the pinned buffers of a pool are tried again. */
+/*
+ * Before the pinned buffers of a pool are tried again.  Chosen, not measured:
+ * most pins last less, but a cursor's may last for hours, and each try
+ * searches the pool.
+ */
 #define PAUSE_MILLISECONDS 10
 
 /* ---- progress ---- */
@@ -133,7 +141,13 @@ BufferPoolEndProgress(void)
 
 /* ---- sizes ---- */
 
-/* DEFAULT keeps an eighth of the buffers, and a few for each backend. */
+/*
+ * DEFAULT keeps an eighth of the buffers, or two for each backend if that is
+ * more, but no more than half.  It holds the catalogs, and takes what other
+ * pools refuse or have no unpinned buffer for; where it has none either,
+ * statements fail.  With two buffers each backend can hold a page and bring in
+ * another.  Chosen, not measured: more leaves less to the pools.
+ */
 int
 BufferPoolFloorOfDefault(void)
 {

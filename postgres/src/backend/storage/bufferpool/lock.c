@@ -18,7 +18,8 @@
  * Looks at a busy lock before this process sleeps: about the length of one
  * hold.  A sleeper is woken when the lock becomes free, but by then others
  * have taken it, so a lock held for half a microsecond would collect a convoy
- * of sleepers.
+ * of sleepers.  bench/lock_contention.py: 34 to 291 waits in a million
+ * references with a lock for each hit, 14,000 to 109,000 without spinning.
  */
 #define SPINS 100
 

@@ -17,7 +17,8 @@
 #include "miscadmin.h"
 #include "storage/bufferpool_internals.h"
 
-#define MAX_POLICIES 128		/* 2 KiB of each process */
+/* 2 KiB of each process, for four times the algorithms that come with this. */
+#define MAX_POLICIES 128
 
 typedef struct Algorithm
 {

@@ -38,7 +38,13 @@ typedef struct KnownFile
 	uint32		number;			/* of its pool */
 } KnownFile;
 
-/* A power of 2. */
+/*
+ * A power of 2; 64 KiB.  Only recovery and callers without a relation look
+ * here.  A file whose place another one has taken counts as DEFAULT's until
+ * its relation is next looked up.  Chosen, not measured: with more, that is
+ * rarer where thousands of relations name pools, and a change of names takes
+ * longer, since it clears all places under the spinlock.
+ */
 #define KNOWN_FILES 4096
 
 typedef struct RelationPools
@@ -240,7 +246,9 @@ BufferPoolBuffersFor(Relation rel)
 
 /*
  * Buffers of the pool that one scan or extension may have pinned at a time.
- * For DEFAULT stock PostgreSQL has a limit, by the number of backends.
+ * For DEFAULT stock PostgreSQL has a limit, by the number of backends.  An
+ * eighth, chosen, not measured: with more, fewer scans exhaust the pool, and
+ * pages go to DEFAULT; with less, scans of small pools read less ahead.
  */
 uint32
 BufferPoolPinLimit(const BufferPool *pool)

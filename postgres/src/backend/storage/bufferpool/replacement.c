@@ -40,7 +40,10 @@
 
 /*
  * Useless proposals after which the clock chooses instead: a bound, so that a
- * miss ends whatever other processes do.
+ * miss ends whatever other processes do.  A proposal is useless if another
+ * process has pinned, dirtied or replaced the page since the algorithm looked.
+ * Chosen, not measured: with far fewer the clock would choose although the
+ * algorithm has victims.
  */
 #define MAX_PROPOSALS 64
 

@@ -41,10 +41,18 @@
 int			bufferpool_trickle_write_batch_size;
 int			bufferpool_trickle_flush_after;
 
-/* Between two attempts to start a writer. */
+/*
+ * Between two attempts to start a writer.  Meanwhile the background writer
+ * serves the pool.  Chosen, not measured: an attempt fails when all worker
+ * slots are taken, which seldom changes within seconds.
+ */
 #define RETRY_MILLISECONDS 10000
 
-/* Before a pool is looked at again that has no writer any more. */
+/*
+ * Between two looks whether the writer of a dropped pool has ended.  Chosen,
+ * not measured: longer delays the statement, shorter wakes the writer more
+ * often.
+ */
 #define PAUSE_MICROSECONDS 1000
 
 /* Allocations of this pool's buffers since this process last asked. */
