@@ -93,9 +93,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("policy", nargs="*", default=OTHERS, help=f"default: {' '.join(OTHERS)}")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the references")
+    parser.add_argument("--quick", action="store_true", help="fewer references")
     args = parser.parse_args()
-    traces = workloads(100_000 if args.quick else 1_000_000)
+    traces = workloads(150_000 if args.quick else 1_000_000)
     for share in SHARES:
         report(
             f"baselines_{share:.0%}".replace("%", ""),
