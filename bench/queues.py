@@ -5,8 +5,7 @@ A process of the server queues its hits and reports them together: from
 bufferpool.batch_threshold on (32 by default) if the pool's lock is free, at
 bufferpool.batch_size (64) in any case, and when it takes the lock to choose a
 victim.  In a replay the lock is always free, so the queue's size here is the
-server's threshold, or its size where the lock is busy.  `hyperbolic` alone takes
-the lock for hits but not for victims, so its misses report nothing.
+server's threshold, or its size where the lock is busy.
 
 Five generated workloads of 1, 8 and 64 processes, with frames for 5, 10 and 30 %
 of their pages.  The processes of zipf and shifting take turns at random.  The
@@ -15,9 +14,8 @@ hits, those for an SSD, and `mru`, which depends on the order of every two
 references.
 
 The first table has the misses compared with a replay without queues, in
-percent: mean, most and least over workloads, policies and sizes, with and
-without `hyperbolic`.  The second has each policy's mean and most with 64
-processes.
+percent: mean, most and least over workloads, policies and sizes.  The second
+has each policy's mean and most with 64 processes.
 """
 
 from __future__ import annotations
@@ -45,11 +43,8 @@ POLICIES = (
     "lirs",
     "lirs2",
     "w_tinylfu",
-    "hyperbolic",
-    "lean_evict",
     "pbm_pq",
 )
-REPORTS_LATE = "hyperbolic"  # at a full queue only
 QUEUES = (1, 8, 16, 32, 64, 128, 256)
 PROCESSES = (1, 8, 64)
 SHARES = (0.05, 0.1, 0.3)
@@ -115,16 +110,13 @@ def main() -> None:
     args = parser.parse_args()
     length = 150_000 if args.quick else 500_000
     rows = []
-    others = [policy for policy in args.policy if policy != REPORTS_LATE]
     for processes in PROCESSES:
         found = measure(length, processes, args.policy)
         for queue in QUEUES:
-            sets = (changes(found, queue, policies) for policies in (args.policy, others))
-            figures = [figure(values) for values in sets if values for figure in FIGURES]
+            values = changes(found, queue, args.policy)
+            figures = [figure(values) for figure in FIGURES]
             rows.append((processes, queue, *(f"{figure:+.2f}" for figure in figures)))
-    without = f"without {REPORTS_LATE}"
-    figure_names = ("mean, %", "most", "least")
-    columns = ("processes", "queue", *figure_names, f"{without}: mean", "most", "least")
+    columns = ("processes", "queue", "mean, %", "most", "least")
     report("queues", "misses compared with a replay without queues", columns, rows)
     by_policy = []
     for policy in args.policy:

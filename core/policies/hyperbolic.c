@@ -15,17 +15,22 @@
  *	2. Time is counted in references, so that results do not depend on how
  *	   fast the machine is.
  *	3. A pool no larger than the sample is looked at whole (sample.h).
- *	4. A reference by VACUUM, or a correlated one, does not count, nor does it
- *	   advance time; a page that it loads starts at one reference like others.
+ *	4. A reference by VACUUM, or a correlated one, does not count; a page that
+ *	   it loads starts at one reference like others.
+ *	5. The references to a page advance time by 16 at every 16th, and by the
+ *	   others when it leaves.  So hits seldom write to the shared clock.
  *
- * Costs: all hits advance one clock, so they need the pool's lock; up to 64
- * frames are looked at for a victim; a page that was hot for long stays for
- * long.
- * Benefits: no lists; a new page is overvalued at first, and so has time to
- * prove itself.
- * Memory: 16 bytes a frame beyond the node; no ghosts.
+ * Costs: up to 64 frames are looked at for a victim, a cache line each; a page
+ * that was hot for long stays for long.
+ * Benefits: no lists, and no lock for hits or choices; a new page is overvalued
+ * at first, and so has time to prove itself.
+ * Memory: nothing beyond the node; no ghosts.
+ *
+ * LOCKING.  A hit writes its page's references.  The clock advances by atomic
+ * additions.
  */
 #include "tidepool/parts/sample.h"
+#include "tidepool/relaxed.h"
 
 enum
 {
@@ -42,61 +47,86 @@ enum
 	BANDS = 16					/* of coldest */
 };
 
+#define REFERENCES_BITS 24
+#define REFERENCES_MAX ((UINT64_C(1) << REFERENCES_BITS) - 1)
+#define CLOCK_MAX ((UINT64_C(1) << (64 - REFERENCES_BITS)) - 1)
+
+#define TICKS 16				/* references that advance the clock at once */
+
 typedef struct hyperbolic_state
 {
-	uint64_t	clock;			/* references so far; in a shared pool some
-								 * may be lost */
+	uint64_t	clock;			/* references so far */
 } hyperbolic_state;
-
-typedef struct hyperbolic_page
-{
-	uint64_t	inserted;		/* clock at its admission */
-	uint32_t	references;		/* since then, the admission's included */
-} hyperbolic_page;
 
 static uint64_t
 clock_of(const tp_pool *pool)
 {
-	return __atomic_load_n(&tp_state(pool, hyperbolic_state)->clock,
-						   __ATOMIC_RELAXED);
+	return tp_load64(&tp_state(pool, hyperbolic_state)->clock);
 }
 
 static void
-tick(const tp_pool *pool)
+advance(const tp_pool *pool, uint64_t references)
 {
-	__atomic_store_n(&tp_state(pool, hyperbolic_state)->clock,
-					 clock_of(pool) + 1, __ATOMIC_RELAXED);
-}
-
-static uint32_t
-references_of(const hyperbolic_page *page)
-{
-	return __atomic_load_n(&page->references, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&tp_state(pool, hyperbolic_state)->clock, references,
+					   __ATOMIC_RELAXED);
 }
 
 /*
- * References to the pool since the page came in, counting the one that is
- * being made, which the clock does not.  At least 1.
+ * A page: when it came in, modulo 2^40, in the upper bits of its node's word,
+ * and the references since then, its admission's included.
  */
 static uint64_t
-age_of(const tp_pool *pool, const hyperbolic_page *page)
+page_word(uint64_t inserted, uint64_t references)
 {
-	uint64_t	clock = clock_of(pool);
-	uint64_t	inserted = __atomic_load_n(&page->inserted, __ATOMIC_RELAXED);
+	return inserted << REFERENCES_BITS | references;
+}
 
-	return clock > inserted ? clock - inserted + 1 : 1;
+static uint64_t
+word_of(const tp_pool *pool, uint32_t frame)
+{
+	return tp_load64(&pool->nodes[frame].word);
+}
+
+static uint64_t
+references_of(uint64_t word)
+{
+	return word & REFERENCES_MAX;
+}
+
+/* References to the pool since the page came in. */
+static uint64_t
+elapsed(const tp_pool *pool, uint64_t word)
+{
+	return (clock_of(pool) - (word >> REFERENCES_BITS)) & CLOCK_MAX;
+}
+
+/* The same, counting the one that is being made.  At least 1. */
+static uint64_t
+age_of(const tp_pool *pool, uint64_t word)
+{
+	return elapsed(pool, word) + 1;
+}
+
+/* As many references in proportion, in half the time. */
+static uint64_t
+halved(const tp_pool *pool, uint64_t word)
+{
+	return page_word(clock_of(pool) - elapsed(pool, word) / 2,
+					 references_of(word) / 2);
 }
 
 static void
 hyperbolic_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
-	hyperbolic_page *page = tp_extra(pool, frame);
-	uint32_t	references = references_of(page);
+	uint64_t	word = word_of(pool, frame);
 
 	(void) access;
-	tick(pool);
-	if (references < UINT32_MAX)
-		__atomic_store_n(&page->references, references + 1, __ATOMIC_RELAXED);
+	if (references_of(word) == REFERENCES_MAX)
+		word = halved(pool, word);
+	word++;
+	tp_store64(&pool->nodes[frame].word, word);
+	if (word % TICKS == 0)
+		advance(pool, TICKS);
 }
 
 static uint32_t
@@ -109,9 +139,9 @@ hyperbolic_expect_choice(const tp_pool *pool, uint32_t *frames)
 static double
 priority_of(const tp_pool *pool, uint32_t frame)
 {
-	const hyperbolic_page *page = tp_extra(pool, frame);
+	uint64_t	word = word_of(pool, frame);
 
-	return (double) references_of(page) / (double) age_of(pool, page);
+	return (double) references_of(word) / (double) age_of(pool, word);
 }
 
 static uint32_t
@@ -127,26 +157,26 @@ hyperbolic_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 static void
 hyperbolic_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
-	hyperbolic_page *page = tp_extra(pool, frame);
-
-	if (tp_promotes(access))
-		tick(pool);
-	__atomic_store_n(&page->inserted, clock_of(pool), __ATOMIC_RELAXED);
-	__atomic_store_n(&page->references, 1, __ATOMIC_RELAXED);
+	(void) access;
+	tp_store64(&pool->nodes[frame].word, page_word(clock_of(pool), 1));
 	tp_ring_add(pool, FRAMES, frame);
+}
+
+static void
+hyperbolic_forget(const tp_pool *pool, uint32_t frame)
+{
+	uint64_t	rest = word_of(pool, frame) % TICKS;
+
+	if (rest > 0)
+		advance(pool, rest);
+	tp_ring_remove(pool, frame);
 }
 
 static void
 hyperbolic_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	(void) access;
-	tp_ring_remove(pool, frame);
-}
-
-static void
-hyperbolic_forget(const tp_pool *pool, uint32_t frame)
-{
-	tp_ring_remove(pool, frame);
+	hyperbolic_forget(pool, frame);
 }
 
 /* log2(x), rounded down; x > 0. */
@@ -158,20 +188,20 @@ log2_of(uint64_t x)
 
 /*
  * Band 0: referenced once in 8c references or more seldom; the pages of each
- * further band are referenced twice as often.  upcoming calls this without the
- * lock, so the page's numbers may be cleared, or newer than the clock.
+ * further band are referenced twice as often.
  */
 static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
-	const hyperbolic_page *page = tp_extra(pool, frame);
-	uint32_t	references = references_of(page);
-	uint64_t	age = age_of(pool, page);
+	uint64_t	word = word_of(pool, frame);
+	uint64_t	references = references_of(word);
+	uint64_t	age = age_of(pool, word);
 	int			band;
 
-	if (references == 0 || age < references)
+	if (age < references)
 		return BANDS - 1;
-	band = 3 + log2_of(pool->header->frames | 1) - log2_of(age / references);
+	band = 3 + log2_of(pool->header->frames | 1) -
+		log2_of(references > 0 ? age / references : age);
 	return band < 0 ? 0 : band < BANDS ? (uint32_t) band : BANDS - 1;
 }
 
@@ -197,16 +227,14 @@ hyperbolic_check(const tp_pool *pool, tp_report report, void *arg)
 	for (uint32_t i = 0; i < pool->header->frames; i++)
 	{
 		uint32_t	frame = tp_member(pool, i);
-		const hyperbolic_page *page = tp_extra(pool, frame);
+		uint64_t	word = word_of(pool, frame);
 
 		if (!tp_is_resident(pool, frame))
 			continue;
-		bad += tp_expect(page->inserted <= clock, "page from the future", frame,
+		bad += tp_expect(age_of(pool, word) <= clock + 1, "page from the future",
+						 frame, report, arg);
+		bad += tp_expect(references_of(word) >= 1, "page never referenced", frame,
 						 report, arg);
-		bad += tp_expect(page->references >= 1, "page never referenced", frame,
-						 report, arg);
-		bad += tp_expect(page->references <= age_of(pool, page),
-						 "more references than time", frame, report, arg);
 	}
 	return bad;
 }
@@ -229,9 +257,9 @@ const tp_policy tp_policy_hyperbolic = {
 	.name = "hyperbolic",
 	.title = "hyperbolic caching",
 	.source = "Blankstein, Sen, Freedman, USENIX ATC 2017",
-	.flags = TP_CHOICE_LOCK_FREE | TP_UPCOMING_LOCK_FREE | TP_RANDOMIZED,
+	.flags = TP_HIT_LOCK_FREE | TP_CHOICE_LOCK_FREE | TP_UPCOMING_LOCK_FREE |
+	TP_RANDOMIZED,
 	.state_size = sizeof(hyperbolic_state),
-	.extra_size = sizeof(hyperbolic_page),
 	.params = hyperbolic_params,
 	.fields = hyperbolic_fields,
 	.lists = {{"frames", TP_RING}},

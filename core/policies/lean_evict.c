@@ -27,8 +27,7 @@
  *	   the queue includes the gaps; LeanStore's does not.  30 % with gaps miss as
  *	   often as 20 % without (means over 15 traces, at three sizes each).
  *	2. Stamps count sixteenths of the queue, so that hits seldom write; a page
- *	   waits up to a sixteenth longer.  They have 32 bits: a page that nobody
- *	   references during 2^27 times the length is young again, once.
+ *	   waits up to a sixteenth longer.
  *	3. At most 64 pages are drawn for a victim.  If none of them has cooled, the
  *	   one that has been idle longest goes; if that is not usable, the first
  *	   usable member from the last draw on.
@@ -69,26 +68,32 @@ typedef struct lean_evict_state
 {
 	uint64_t	seed;			/* of the draws */
 	uint64_t	draws;			/* so far */
-	uint32_t	epoch;			/* stamp of what is referenced now */
+	uint64_t	epoch;			/* stamp of what is referenced now */
 	uint32_t	epoch_draws;	/* draws of an epoch */
 	uint32_t	length;			/* of the queue, in epochs */
 } lean_evict_state;
 
-/* The epoch in which the page was last referenced: a ring's nodes need no links. */
-static uint32_t *
+/* The epoch in which the page was last referenced. */
+static uint64_t *
 stamp_of(const tp_pool *pool, uint32_t frame)
 {
-	return &pool->nodes[frame].next;
+	return &pool->nodes[frame].word;
+}
+
+static uint64_t
+epoch_of(const tp_pool *pool)
+{
+	return tp_load64(&tp_state(pool, lean_evict_state)->epoch);
 }
 
 /* Epochs since the page was last referenced; 0 if that was just now. */
-static uint32_t
+static uint64_t
 idle(const tp_pool *pool, uint32_t frame)
 {
-	int32_t		epochs = (int32_t) (tp_load32(&tp_state(pool, lean_evict_state)->epoch) -
-									tp_load32(stamp_of(pool, frame)));
+	uint64_t	epoch = epoch_of(pool);
+	uint64_t	stamp = tp_load64(stamp_of(pool, frame));
 
-	return epochs > 0 ? (uint32_t) epochs : 0;
+	return epoch > stamp ? epoch - stamp : 0;
 }
 
 /* Would the page have waited in the queue to its end? */
@@ -101,10 +106,10 @@ has_cooled(const tp_pool *pool, uint32_t frame)
 static void
 stamp(const tp_pool *pool, uint32_t frame)
 {
-	uint32_t	epoch = tp_load32(&tp_state(pool, lean_evict_state)->epoch);
+	uint64_t	epoch = epoch_of(pool);
 
-	if (tp_load32(stamp_of(pool, frame)) != epoch)
-		tp_store32(stamp_of(pool, frame), epoch);
+	if (tp_load64(stamp_of(pool, frame)) != epoch)
+		tp_store64(stamp_of(pool, frame), epoch);
 }
 
 static void
@@ -244,9 +249,9 @@ static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
 	uint32_t	length = tp_load32(&tp_state(pool, lean_evict_state)->length);
-	uint32_t	epochs = idle(pool, frame);
+	uint64_t	epochs = idle(pool, frame);
 
-	return epochs < length ? length - epochs : 0;
+	return epochs < length ? length - (uint32_t) epochs : 0;
 }
 
 static uint32_t
@@ -288,7 +293,7 @@ static const tp_param lean_evict_params[] = {
 
 static const tp_field lean_evict_fields[] = {
 	{"draws", TP_FIELD_U64, offsetof(lean_evict_state, draws)},
-	{"epoch", TP_FIELD_U32, offsetof(lean_evict_state, epoch)},
+	{"epoch", TP_FIELD_U64, offsetof(lean_evict_state, epoch)},
 	{0}
 };
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Model, promotes
+from reference.base import Model
 from reference.sample import sample_least
 from reference.sweep import Sweep
 
@@ -23,8 +23,12 @@ class Hyperbolic(Model):
         return self.clock - self.inserted[frame] + 1
 
     def on_hit(self, frame: int, flags: int) -> None:
-        self.clock += 1
-        self.references[frame] = min(self.references[frame] + 1, 2**32 - 1)
+        if self.references[frame] == 2**24 - 1:
+            self.references[frame] //= 2
+            self.inserted[frame] = self.clock - (self.clock - self.inserted[frame]) // 2
+        self.references[frame] += 1
+        if self.references[frame] % 16 == 0:
+            self.clock += 16
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
         return sample_least(self, int(self.params["sample"]), unusable, self.priority)
@@ -36,16 +40,17 @@ class Hyperbolic(Model):
         self.on_forget(frame)
 
     def on_admit(self, frame: int, page: int, flags: int) -> None:
-        if promotes(flags):
-            self.clock += 1
         self.references[frame] = 1
         self.inserted[frame] = self.clock
 
     def on_forget(self, frame: int) -> None:
+        self.clock += self.references[frame] % 16
         del self.references[frame], self.inserted[frame]
 
     def band(self, frame: int) -> int:
         distance = self.age(frame) // self.references[frame]
+        if distance == 0:  # the clock is late
+            return 15
         return max(0, min(15, 3 + log2(self.c) - log2(distance)))
 
     def resident(self) -> list[int]:

@@ -20,8 +20,8 @@ RATE = 150
 SECONDS = 3
 
 # one of each kind: a list from its tail, lists that take turns, with reference
-# counts, rings with a hand and with many, a queue with a hand, the cooling
-# ones, block groups, sweeps for the coldest; and where the clock has to choose
+# counts, rings with a hand and with many, a queue with a hand, what
+# will be drawn, block groups, sweeps for the coldest; and where the clock has to choose
 KINDS = [
     *("lru", "arc", "s3fifo", "recycle", "osic", "sieve", "lean_evict", "pbm_pq"),
     *("pbm", "random"),
@@ -81,7 +81,7 @@ def test_evictions_meet_clean_pages(make: Make, algorithm: str, delay: str) -> N
     assert stat(server, "cleaned")[0] > cleaned
     assert alone > 0.5
     assert helped < alone / 2
-    without_lock = algorithm in (*SWEEPS, "keep")
+    without_lock = algorithm in (*SWEEPS, "lean_evict", "keep")
     longest = stat(server, "cleaner_longest_hold")[0]
     assert longest == 0 if without_lock else 0 < longest <= LOOKS_PER_HOLD
     assert server.query("SELECT * FROM pg_bufferpool_check()") == ""

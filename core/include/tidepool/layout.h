@@ -65,9 +65,16 @@ typedef struct tp_node
 								 * resident, */
 	uint32_t	block;			/* the page that was there last */
 	uint32_t	generation;		/* changes whenever the page does */
-	uint32_t	prev;			/* towards the head of its list; of a claimed
+	union
+	{
+		struct
+		{
+			uint32_t	prev;	/* towards the head of its list; of a claimed
 								 * frame: as it was, for restore */
-	uint32_t	next;			/* towards the tail of its list; likewise */
+			uint32_t	next;	/* towards the tail of its list; likewise */
+		};
+		uint64_t	word;		/* of a frame on a ring: the policy's */
+	};
 	uint32_t	slot;			/* index in the pool's members; TP_NONE: in no
 								 * pool */
 	uint8_t		list;			/* the list it is on, or TP_CLAIMED | list */

@@ -32,9 +32,10 @@
  * exclusively around every operation, with three exceptions:
  *
  * 1. hit, if the policy declares TP_HIT_LOCK_FREE, may run at any time,
- *	  concurrently with anything.  It writes only fields of its own frame, with
- *	  relaxed atomics, and may read fields of the whole pool (an epoch, say)
- *	  with relaxed loads.  The worst a race costs is one lost or misplaced
+ *	  concurrently with anything.  It writes fields of its own frame, with relaxed
+ *	  atomics, and may read fields of the whole pool (an epoch, say) with relaxed
+ *	  loads.  If the policy also declares TP_CHOICE_LOCK_FREE it may change such
+ *	  fields, as in 2.  The worst a race costs is one lost or misplaced
  *	  reference mark.
  * 2. victim, evict, admit, forget and restore, if the policy declares
  *	  TP_CHOICE_LOCK_FREE and the pool is shared (tp_share).  victim reads nodes
