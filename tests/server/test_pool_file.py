@@ -299,6 +299,23 @@ def test_smaller_shared_buffers(make: Make) -> None:
     assert definitions(server) == before
 
 
+@pytest.mark.parametrize("last", ["HANDLER lru SIZE '128kB'", "REMAINDER HANDLER lru"])
+def test_smaller_shared_buffers_leave_no_pool_empty(make: Make, last: str) -> None:
+    """A large pool that comes first in the file does not take what small ones need."""
+    server = server_with_pools(make, shared_buffers="16MB")
+    create(server, "large", "arc", "7MB")
+    for name in ("a", "b", "c"):
+        create(server, name, "lru", "128kB")
+    server.query(f"CREATE BUFFER POOL d {last}")
+    server.configure({"shared_buffers": "2MB"})
+    server.stop()
+    log_of_start(server)
+    found = sizes(server)
+    assert [found[name] for name in "abcd"] == pytest.approx([16] * 4, abs=1)
+    assert found["large"] == pytest.approx(256 - found["DEFAULT"] - 4 * 16, abs=1)
+    assert violations(server) == []
+
+
 def test_a_statement_writes_the_sizes_that_fit(make: Make) -> None:
     server = server_with_pools(make, shared_buffers="16MB")
     create(server, "hot", "arc", "8MB")

@@ -23,35 +23,72 @@ most_buffers(void)
 }
 
 /*
- * Make the pools' targets fit into most buffers: in proportion, if shared_buffers
- * has become too small.  The remainder, if a pool has it, is what is left.
+ * Make pools of fixed sizes fit into so many buffers: in proportion, but none
+ * smaller than least, or than it was.
+ */
+static void
+scale_targets(BufferPoolDefinition *definitions, int count, int buffers,
+			  int least)
+{
+	bool		is_least[BUFFERPOOL_MAX_NAMED] = {0};
+	double		wanted = 0;		/* by the others */
+	double		room = buffers; /* for them */
+	bool		found;
+
+	for (int i = 0; i < count; i++)
+		if (!definitions[i].remainder)
+			wanted += definitions[i].target;
+	do
+	{
+		found = false;
+		for (int i = 0; i < count; i++)
+			if (!definitions[i].remainder && !is_least[i] &&
+				definitions[i].target * room <= least * wanted)
+			{
+				is_least[i] = found = true;
+				wanted -= definitions[i].target;
+				definitions[i].target = Min(definitions[i].target, least);
+				room -= definitions[i].target;
+			}
+	} while (found);
+	for (int i = 0; i < count; i++)
+		if (!definitions[i].remainder && !is_least[i])
+			definitions[i].target = (int) (definitions[i].target * room / wanted);
+}
+
+/*
+ * Make the pools fit into most buffers, if shared_buffers has become too small.
+ * The remainder, if a pool has it, is what is left.
  */
 static void
 fit_targets(BufferPoolDefinition *definitions, int count, int most)
 {
+	int			least = Min(BUFFERPOOL_LEAST_BUFFERS, most / Max(count, 1));
 	double		wanted = 0;
-	double		factor;
-	int			left = most;
+	BufferPoolDefinition *remainder = NULL;
 
 	for (int i = 0; i < count; i++)
-		wanted += definitions[i].remainder ? BUFFERPOOL_LEAST_BUFFERS :
-			definitions[i].target;
-	factor = wanted > most ? most / wanted : 1;
-	if (factor < 1)
+		if (definitions[i].remainder)
+			remainder = &definitions[i];
+		else
+			wanted += definitions[i].target;
+	if (remainder != NULL)
+		wanted += BUFFERPOOL_LEAST_BUFFERS;
+	if (wanted > most)
+	{
 		ereport(WARNING,
 				(errmsg("buffer pools are larger than \"shared_buffers\" has become, making them smaller"),
 				 errdetail("They have %.0f buffers, of %d that pools other than DEFAULT may have.",
 						   wanted, most)));
+		scale_targets(definitions, count,
+					  remainder != NULL ? most - least : most, least);
+	}
+	if (remainder == NULL)
+		return;
+	remainder->target = most;
 	for (int i = 0; i < count; i++)
 		if (!definitions[i].remainder)
-		{
-			definitions[i].target = Min(left, Max((int) (definitions[i].target * factor),
-												  Min(BUFFERPOOL_LEAST_BUFFERS, most / count)));
-			left -= definitions[i].target;
-		}
-	for (int i = 0; i < count; i++)
-		if (definitions[i].remainder)
-			definitions[i].target = left;
+			remainder->target -= definitions[i].target;
 }
 
 /*
