@@ -5,10 +5,8 @@
  * Source: A. Blankstein, S. Sen, M. J. Freedman: Hyperbolic caching: Flexible
  * caching for web applications. USENIX ATC 2017.
  *
- * Why the structure differs from the paper's, and the decisions do not: a
- * page's priority is its number of references divided by the time since it
- * came in.  Two priorities are compared crosswise, by two multiplications in
- * double precision, instead of by two divisions.
+ * A page's priority is its number of references divided by the time since it
+ * came in.
  *
  * Where the decisions differ:
  *	1. Costs, cost classes, expiry and windows are left out: pages are alike.
@@ -18,7 +16,10 @@
  *	4. A reference by VACUUM, or a correlated one, does not count; a page that
  *	   it loads starts at one reference like others.
  *	5. The references to a page advance time by 16 at every 16th, and by the
- *	   others when it leaves.  So hits seldom write to the shared clock.
+ *	   others when it leaves.  So hits seldom write to the shared clock.  If the
+ *	   eviction is undone, these count twice.
+ *	6. A page's references stop at 2^24 - 1: then they and its age are halved.  A
+ *	   page that stays for 2^40 references is young again, once.
  *
  * Costs: up to 64 frames are looked at for a victim, a cache line each; a page
  * that was hot for long stays for long.

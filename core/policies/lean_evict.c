@@ -24,8 +24,8 @@
  *
  * Where the decisions differ:
  *	1. A page that is referenced leaves a gap in the queue.  Here the length of
- *	   the queue includes the gaps; LeanStore's does not.  30 % with gaps miss as
- *	   often as 20 % without (means over 15 traces, at three sizes each).
+ *	   the queue includes the gaps; LeanStore's does not.  30 % with gaps missed as
+ *	   often as 20 % without, when a version with a queue was compared.
  *	2. Stamps count sixteenths of the queue, so that hits seldom write; a page
  *	   waits up to a sixteenth longer.
  *	3. At most 64 pages are drawn for a victim.  If none of them has cooled, the

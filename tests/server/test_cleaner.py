@@ -20,8 +20,8 @@ RATE = 150
 SECONDS = 3
 
 # one of each kind: a list from its tail, lists that take turns, with reference
-# counts, rings with a hand and with many, a queue with a hand, what
-# will be drawn, block groups, sweeps for the coldest; and where the clock has to choose
+# counts, rings with a hand and with many, a queue with a hand, draws known in
+# advance, block groups, sweeps for the coldest; and where the clock has to choose
 KINDS = [
     *("lru", "arc", "s3fifo", "recycle", "osic", "sieve", "lean_evict", "pbm_pq"),
     *("pbm", "random"),

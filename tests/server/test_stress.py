@@ -7,6 +7,7 @@ import random
 import pytest
 
 from server.conftest import Make
+from server.load import answers, future_transactions, start_server
 from server.pool_stress import PoolStress
 from server.stress import Stress, unexpected
 
@@ -46,6 +47,11 @@ def test_losses_are_noticed(make: Make) -> None:
         ("[7] LOG:  server process (PID 8) was terminated by signal 9: Killed", False),
         ("[7] LOG:  server process (PID 8) was terminated by signal 6: Aborted", True),
         ('TRAP: failed Assert("found"), File: "bufmgr.c", Line: 1, PID: 8', True),
+        (
+            'TRAP: failed Assert("TransactionIdPrecedesOrEquals(xid, '
+            'XidFromFullTransactionId(nextFullXid))"), File: "../src/include/access/transam.h"',
+            False,
+        ),
         ("[8] ERROR:  canceling statement due to statement timeout", False),
         ("[8] ERROR:  division by zero", True),
         ("[8] PANIC:  could not locate a valid checkpoint record", True),
@@ -55,6 +61,22 @@ def test_losses_are_noticed(make: Make) -> None:
 )
 def test_what_the_log_may_say(line: str, trouble: bool) -> None:
     assert unexpected(line) == trouble
+
+
+def test_prepared_transactions_of_the_future(make: Make) -> None:
+    """A start removes what a crash in a checkpoint has left, and nothing else."""
+    server = make("clock", max_prepared_transactions="10")
+    server.query("BEGIN; CREATE TABLE t (); PREPARE TRANSACTION 'kept'")
+    server.stop()
+    (kept,) = (server.data / "pg_twophase").iterdir()
+    future = kept.with_name("00000000FFFF0000")
+    future.touch()
+    assert future_transactions(server) == [future]
+    start_server(server)
+    assert answers(server)
+    assert kept.exists() and not future.exists()
+    assert server.query("SELECT gid FROM pg_prepared_xacts") == "kept"
+    server.query("ROLLBACK PREPARED 'kept'")
 
 
 def test_pools_that_change_all_the_time(make: Make) -> None:

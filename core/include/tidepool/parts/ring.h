@@ -4,8 +4,8 @@
  *
  * A node is on a ring by its tag alone, and the order is that of the pool's
  * members.  Adding and removing a frame touches one node, which suits clocks
- * and samples; in place of links the node has a word for the policy.  In a shared pool
- * rings are not counted.
+ * and samples; in place of links the node has a word for the policy.  In a
+ * shared pool rings are not counted.
  */
 #ifndef TIDEPOOL_RING_H
 #define TIDEPOOL_RING_H
