@@ -63,7 +63,7 @@ PAIRS = (
     Pair("s3fifo", libcachesim.S3FIFO),
     Pair("clock2q_plus", libcachesim.Clock2QPlus),
     Pair("w_tinylfu", libcachesim.WTinyLFU),
-    Pair("hyperbolic", libcachesim.Hyperbolic, RUNS),
+    Pair("hyperbolic:sample=64", libcachesim.Hyperbolic, RUNS),
     Pair("random", libcachesim.Random, RUNS),
 )
 
