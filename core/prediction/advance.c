@@ -8,11 +8,9 @@
  */
 #include "tidepool/relaxed.h"
 
-#include "prediction/bitmap.h"
 #include "prediction/history.h"
 #include "prediction/timeout.h"
 #include "prediction/position.h"
-#include "prediction/registry.h"
 
 /*
  * A new measurement's weight in the smoothed speed.  With 1/16 and 1 misses
@@ -66,22 +64,6 @@ measure(const tp_scans *scans, uint32_t number, uint32_t done, uint64_t now)
 	tp_store32(&scan->measured_done, done);
 }
 
-/* The block's place in the scan's order; at least its length if it has none. */
-static uint32_t
-position_of(const tp_scans *scans, uint32_t number, uint32_t block)
-{
-	const tp_scan_lanes *lanes = lanes_of(scans, number);
-	uint32_t	lane = number % TP_SCAN_LANES;
-	uint32_t	bitmap = tp_load32(&scans->scans[number].bitmap);
-	uint32_t	backward = tp_load32(&lanes->backward[lane]);
-
-	if (bitmap != TP_NONE)
-		return bitmap_position(&scans->bitmaps[bitmap], block, backward);
-	return range_position(block, tp_load32(&lanes->first[lane]),
-						  tp_load32(&lanes->low[lane]),
-						  tp_load32(&lanes->size[lane]), backward);
-}
-
 void
 tp_scan_advance(const tp_scans *scans, uint64_t handle, uint32_t block,
 				uint64_t now)
@@ -96,7 +78,7 @@ tp_scan_advance(const tp_scans *scans, uint64_t handle, uint32_t block,
 		return;
 	scan = &scans->scans[number];
 	lanes = lanes_of(scans, number);
-	position = position_of(scans, number, block);
+	position = scan_position(scans, number, block);
 	if (position >= tp_load32(&scan->length) ||
 		position < tp_load32(&lanes->done[lane]))
 		return;

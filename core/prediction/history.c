@@ -135,7 +135,7 @@ cover(tp_scan_history *history, uint64_t end)
 
 uint32_t
 history_begin(const tp_scans *scans, uint64_t relation, uint64_t end,
-			  uint64_t now)
+			  bool counts, uint64_t now)
 {
 	uint32_t	i = find_history(scans, relation);
 	tp_scan_history *history;
@@ -149,6 +149,8 @@ history_begin(const tp_scans *scans, uint64_t relation, uint64_t end,
 	}
 	history = &scans->history[i];
 	cover(history, end);
+	if (!counts)
+		return i;
 	begun = tp_load32(&history->begun);
 	last_begin = tp_load64(&history->last_begin);
 	if (begun > 0)
@@ -180,6 +182,8 @@ history_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 	float		taken = now > begun_at ? (float) (now - begun_at) : 0;
 	float		lead_time = tp_load_float(&scans->header->lead_time);
 
+	if (tp_load32(&scan->companion) != 0)
+		return;
 	/* the history may have become another relation's since the scan began */
 	if (region == tp_load32(&scan->region) || region >= TP_HISTORY_REGIONS ||
 		tp_load64(&history->relation) != tp_load64(&relation->relation))

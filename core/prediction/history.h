@@ -9,10 +9,11 @@
 
 /*
  * A scan of a relation with blocks below `end` begins.  Returns the index of
- * the relation's history.  The caller holds the registry's lock.
+ * the relation's history.  counts: it is not a companion.  The caller holds the
+ * registry's lock.
  */
 uint32_t	history_begin(const tp_scans *scans, uint64_t relation,
-						  uint64_t end, uint64_t now);
+						  uint64_t end, bool counts, uint64_t now);
 
 /* The scan has reached this block.  Only the scan's owner calls it, without a
  * lock. */

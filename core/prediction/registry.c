@@ -217,7 +217,8 @@ tp_scan_begin(const tp_scans *scans, const tp_scan_spec *wanted, uint64_t now)
 	}
 	tp_store32(&header->running, header->running + 1);
 	scan = &scans->scans[number];
-	scan->owner = spec.owner;
+	tp_store32(&scan->owner, spec.owner);
+	tp_store32(&scan->companion, spec.companion);
 	length = enter_blocks(scans, number, &spec);
 	if (length == 0)
 	{
@@ -226,7 +227,8 @@ tp_scan_begin(const tp_scans *scans, const tp_scan_spec *wanted, uint64_t now)
 	}
 	tp_store32(&scan->length, length);
 	tp_store32(&scan->history,
-			   history_begin(scans, spec.relation, end_of(&spec), now));
+			   history_begin(scans, spec.relation, end_of(&spec), !spec.companion,
+							 now));
 	tp_store32(&scan->region, TP_NONE);
 	tp_store64(&scan->begun_at, now);
 	tp_store64(&scan->measured_at, now);

@@ -73,8 +73,13 @@ def replayed(trace: Trace) -> tuple[int, int]:
 
 @pytest.mark.parametrize("algorithm", server_algorithms())
 def test_one_session(make: Make, algorithm: str) -> None:
-    # the background writer pins pages, too, for a moment
-    server = make(algorithm, bufferpool__batch_size="1", bgwriter_lru_maxpages="0")
+    # the background writer pins pages, too, for a moment; recordings have no scans
+    server = make(
+        algorithm,
+        bufferpool__batch_size="1",
+        bufferpool__max_scans="0",
+        bgwriter_lru_maxpages="0",
+    )
     fill(server)
     recording, hits, misses = record(server, statements(changes=True))
     trace = open_trace(recording)

@@ -147,6 +147,10 @@ CREATE FUNCTION pg_stat_get_bufferpools(
     OUT lock_acquisitions bigint,
     OUT lock_waits bigint,
     OUT try_failures bigint,
+    OUT scans_begun bigint,
+    OUT scans_ended bigint,
+    OUT scans_abandoned bigint,
+    OUT scans_refused bigint,
     OUT cleaned bigint,
     OUT cleaner_rounds bigint,
     OUT cleaner_looks bigint,
@@ -196,11 +200,64 @@ COMMENT ON COLUMN pg_stat_bufferpool.stale_hits IS 'entries of these commits ski
 COMMENT ON COLUMN pg_stat_bufferpool.lock_acquisitions IS 'acquisitions of the pool''s lock';
 COMMENT ON COLUMN pg_stat_bufferpool.lock_waits IS 'acquisitions of the pool''s lock that had to wait';
 COMMENT ON COLUMN pg_stat_bufferpool.try_failures IS 'commits put off because the pool''s lock was busy';
+COMMENT ON COLUMN pg_stat_bufferpool.scans_begun IS 'scans of the pool''s relations that were announced to replacement algorithms';
+COMMENT ON COLUMN pg_stat_bufferpool.scans_ended IS 'of these, scans that ended by themselves';
+COMMENT ON COLUMN pg_stat_bufferpool.scans_abandoned IS 'of these, scans that ended with their query: by an error, a cancel, or a limit';
+COMMENT ON COLUMN pg_stat_bufferpool.scans_refused IS 'scans that found no place among those announced, see bufferpool.max_scans';
 COMMENT ON COLUMN pg_stat_bufferpool.cleaned IS 'pages written by the background writer ahead of their eviction';
 COMMENT ON COLUMN pg_stat_bufferpool.cleaner_rounds IS 'searches of the background writer for such pages';
 COMMENT ON COLUMN pg_stat_bufferpool.cleaner_looks IS 'buffers that the background writer looked at in these searches';
 COMMENT ON COLUMN pg_stat_bufferpool.cleaner_longest_hold IS 'largest number of buffers that the background writer looked at in one hold of the pool''s lock, since server start';
 COMMENT ON COLUMN pg_stat_bufferpool.stats_reset IS 'time at which these statistics were last reset';
+
+CREATE FUNCTION pg_stat_get_scans(
+    OUT pid int,
+    OUT datid oid,
+    OUT relid oid,
+    OUT pool text,
+    OUT kind text,
+    OUT direction text,
+    OUT block bigint,
+    OUT blocks_total bigint,
+    OUT blocks_done bigint,
+    OUT blocks_left bigint,
+    OUT blocks_resident bigint,
+    OUT blocks_per_second double precision,
+    OUT seconds_left double precision,
+    OUT stalled boolean,
+    OUT since timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_stat_get_scans()
+    IS 'statistics: running scans that replacement algorithms know of';
+
+CREATE VIEW pg_stat_scans AS
+    SELECT s.pid, s.datid, d.datname, s.relid,
+           CASE WHEN d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+                THEN s.relid::pg_catalog.regclass END AS relation,
+           s.pool, s.kind, s.direction, s.block, s.blocks_total, s.blocks_done, s.blocks_left,
+           s.blocks_resident, s.blocks_per_second, s.seconds_left, s.stalled, s.since
+    FROM pg_stat_get_scans() AS s
+    LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) s.datid;
+COMMENT ON VIEW pg_stat_scans IS 'statistics: running scans of relations in pools whose algorithm asks what will be read; a row for each process of a parallel scan';
+COMMENT ON COLUMN pg_stat_scans.pid IS 'process ID';
+COMMENT ON COLUMN pg_stat_scans.datid IS 'OID of the relation''s database';
+COMMENT ON COLUMN pg_stat_scans.datname IS 'name of the relation''s database';
+COMMENT ON COLUMN pg_stat_scans.relid IS 'OID of the relation';
+COMMENT ON COLUMN pg_stat_scans.relation IS 'the relation, if it is in this database';
+COMMENT ON COLUMN pg_stat_scans.pool IS 'name of the relation''s pool';
+COMMENT ON COLUMN pg_stat_scans.kind IS 'kind of scan: sequential, tid range, sample, bitmap, index, vacuum or analyze';
+COMMENT ON COLUMN pg_stat_scans.direction IS 'forward, or backward: towards lower block numbers';
+COMMENT ON COLUMN pg_stat_scans.block IS 'number of the block at which the scan is';
+COMMENT ON COLUMN pg_stat_scans.blocks_total IS 'number of blocks that the scan reads in all; of a bitmap scan, in block groups of 128';
+COMMENT ON COLUMN pg_stat_scans.blocks_done IS 'of these, blocks that the scan has read';
+COMMENT ON COLUMN pg_stat_scans.blocks_left IS 'of these, blocks that the scan has yet to read';
+COMMENT ON COLUMN pg_stat_scans.blocks_resident IS 'of those that are left, blocks that are in a buffer';
+COMMENT ON COLUMN pg_stat_scans.blocks_per_second IS 'speed, smoothed';
+COMMENT ON COLUMN pg_stat_scans.seconds_left IS 'time that the scan will take at this speed';
+COMMENT ON COLUMN pg_stat_scans.stalled IS 'whether the scan has made no progress for so long that it keeps no page in memory until it goes on';
+COMMENT ON COLUMN pg_stat_scans.since IS 'time at which the scan read its first block';
 
 CREATE FUNCTION pg_stat_reset_bufferpools()
 RETURNS void
@@ -384,13 +441,15 @@ REVOKE ALL ON FUNCTION pg_bufferpool_algorithms() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_options() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_reset() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpools() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_stat_get_scans() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_reset_bufferpools() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_lock_holds() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_lists() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_check(boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_trace() FROM PUBLIC;
 REVOKE ALL ON pg_bufferpool, pg_stat_bufferpool, pg_stat_progress_bufferpool,
-    pg_bufferpool_buffers, pg_bufferpool_relations, pg_stat_bufferpool_trace FROM PUBLIC;
+    pg_bufferpool_buffers, pg_bufferpool_relations, pg_stat_bufferpool_trace,
+    pg_stat_scans FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION pg_bufferpool_pools() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_progress() TO pg_monitor;
@@ -398,9 +457,10 @@ GRANT EXECUTE ON FUNCTION pg_bufferpool_get_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_algorithms() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_options() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpools() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_stat_get_scans() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_lock_holds() TO pg_monitor;
 GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool, pg_stat_progress_bufferpool,
-    pg_bufferpool_relations TO pg_monitor;
+    pg_bufferpool_relations, pg_stat_scans TO pg_monitor;
 
 -- roles that may record may also watch
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_trace() TO pg_monitor, pg_write_server_files;

@@ -123,6 +123,8 @@ typedef struct tp_scan_spec
 	double		speed;			/* blocks per second expected; 0: as the scans
 								 * before it */
 	uint32_t	owner;			/* see tp_scan_end_owner */
+	bool		companion;		/* one of several processes of a scan that has
+								 * begun already: history does not count it */
 } tp_scan_spec;
 
 /*
@@ -158,6 +160,7 @@ typedef struct tp_scan
 	uint32_t	history;		/* index in history */
 	uint32_t	region;			/* of the relation, entered last; TP_NONE:
 								 * none yet */
+	uint32_t	companion;		/* 1: see tp_scan_spec */
 } tp_scan;
 
 /* A relation that is being scanned. */
@@ -299,6 +302,52 @@ double		tp_scan_expected_access(const tp_scans *scans, tp_page page,
  */
 uint32_t	tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec,
 						 uint64_t now);
+
+/* A running scan, for views of all scans. */
+typedef struct tp_scan_look
+{
+	uint64_t	handle;
+	uint64_t	relation;
+	uint64_t	begun_at;
+	uint32_t	owner;
+	uint32_t	length;			/* blocks to read in all; with a bitmap, those
+								 * of the groups set */
+	uint32_t	done;			/* of them, behind the scan */
+	uint32_t	next;			/* the block it reads next; if it has read
+								 * all, any */
+	float		block_time;		/* microseconds a block */
+	bool		backward;
+	bool		bitmap;
+	bool		gone;			/* it counts as gone (TP_SCAN_TIMEOUT) */
+} tp_scan_look;
+
+/* Scans have numbers below this. */
+static inline uint32_t
+tp_scan_places(const tp_scans *scans)
+{
+	return scans->header->capacity * TP_SCAN_LANES;
+}
+
+/* The number of the scan with this handle, running or not. */
+static inline uint32_t
+tp_scan_number(uint64_t handle)
+{
+	return (uint32_t) handle - 1;
+}
+
+/*
+ * Look at the scan with this number.  False if there is none.  Called without
+ * the lock, it may see a scan half begun or half ended.
+ */
+bool		tp_scan_look_at(const tp_scans *scans, uint32_t number,
+							uint64_t now, tp_scan_look *look);
+
+/*
+ * Has the scan with this number the block still ahead of it?  Needs no lock,
+ * as tp_scan_next_access.
+ */
+bool		tp_scan_awaits(const tp_scans *scans, uint32_t number,
+						   uint32_t block);
 
 /* An empty bitmap for a relation of this many blocks. */
 void		tp_bitmap_init(tp_bitmap *bitmap, uint32_t size);

@@ -19,9 +19,11 @@
 #include "storage/buf_internals.h"
 #include "storage/bufferpool.h"
 #include "storage/bufferpool_recorder.h"
+#include "storage/bufferpool_scans.h"
 #include "storage/lwlock.h"
 #include "storage/smgr.h"
 #include "storage/spin.h"
+#include "tidepool/prediction/trail.h"
 #include "utils/relcache.h"
 
 /* ---- configuration ---- */
@@ -32,6 +34,7 @@ extern PGDLLIMPORT int bufferpool_batch_size;
 extern PGDLLIMPORT int bufferpool_batch_threshold;
 extern PGDLLIMPORT int bufferpool_bytes_per_buffer;
 extern PGDLLIMPORT int bufferpool_max_pools;
+extern PGDLLIMPORT int bufferpool_max_scans;
 extern PGDLLIMPORT char *bufferpool_default_pool;
 extern PGDLLIMPORT char *bufferpool_definitions;
 extern PGDLLIMPORT int bufferpool_recycle_buffers;
@@ -84,6 +87,10 @@ typedef enum BufferPoolCounter
 	BUFFERPOOL_LOCKS,			/* acquisitions of the pool's lock */
 	BUFFERPOOL_LOCK_WAITS,		/* of them, those that had to wait */
 	BUFFERPOOL_TRY_FAILURES,	/* commits put off: the lock was busy */
+	BUFFERPOOL_SCANS_BEGUN,		/* announced to the algorithm */
+	BUFFERPOOL_SCANS_ENDED,		/* of them, those that ended by themselves */
+	BUFFERPOOL_SCANS_ABANDONED, /* of them, ended by an error or a cancel */
+	BUFFERPOOL_SCANS_REFUSED,	/* not announced: no place was left */
 	BUFFERPOOL_CLEANED,			/* pages that the bgwriter wrote ahead */
 	BUFFERPOOL_CLEANER_ROUNDS,	/* its searches for such pages */
 	BUFFERPOOL_CLEANER_LOOKS,	/* buffers looked at in them */
@@ -222,10 +229,17 @@ BufferPoolSize(const BufferPool *pool)
 	return pg_atomic_read_u32(&pool->shared->buffers);
 }
 
-/* Do scans, bulk writes and VACUUM reuse a ring of the pool's buffers? */
+/*
+ * Do pages that come in through this strategy reuse a ring of the pool's
+ * buffers?  Those of large scans do not where the algorithm knows what scans
+ * read.  VACUUM and bulk writes still do: a ring also lets them write what they
+ * have changed themselves.
+ */
 static inline bool
-BufferPoolUsesRings(const BufferPool *pool)
+BufferPoolUsesRing(const BufferPool *pool, BufferAccessStrategy strategy)
 {
+	if (pool->flags & TP_ASKS_SCANS)
+		return IOContextForStrategy(strategy) != IOCONTEXT_BULKREAD;
 	return (pool->flags & TP_TAKES_BULK) == 0;
 }
 
@@ -295,6 +309,7 @@ BufferPoolCountOften(BufferPool *pool, BufferPoolCounter counter)
 extern void BufferPoolCountTime(Buffer buffer, BufferPoolCounter counter,
 								instr_time start);
 extern uint64 BufferPoolNow(void);
+extern uint64 BufferPoolCoarseNow(void);
 
 /* The time of an access, for an algorithm that uses it. */
 static inline uint64
@@ -309,6 +324,7 @@ BufferPoolAccessAt(uint64 time, uint32 flags)
 {
 	tp_access	access = {.now = time};
 
+	access.scan = BufferPoolReadingFor;
 	access.backend = MyProcNumber;
 	access.flags = flags;
 	return access;
@@ -606,6 +622,28 @@ extern BufferPool *BufferPoolForPage(Relation rel, SMgrRelation smgr,
 									 BufferAccessStrategy strategy);
 extern int	BufferPoolBuffersFor(Relation rel);
 extern uint32 BufferPoolPinLimit(const BufferPool *pool);
+
+/* scans.c */
+
+/* A running scan. */
+typedef struct BufferPoolScanLook
+{
+	tp_scan_look scan;
+	Oid			database;
+	Oid			relation;
+	BufferPoolScanKind kind;
+	int			pool;			/* number of the relation's */
+} BufferPoolScanLook;
+
+extern tp_services BufferPoolServices;
+
+extern Size BufferPoolScansShmemSize(bool has_algorithms);
+extern void BufferPoolScansShmemInit(bool has_algorithms);
+extern uint64 BufferPoolScansMemory(void);
+extern void BufferPoolEndScansAtExit(void);
+extern uint32 BufferPoolScanPlaces(void);
+extern bool BufferPoolLookAtScan(uint32 number, BufferPoolScanLook *look);
+extern bool BufferPoolScanAwaits(uint32 number, BlockNumber block);
 
 /* reset.c */
 extern void BufferPoolReset(void);

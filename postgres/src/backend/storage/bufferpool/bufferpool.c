@@ -278,6 +278,8 @@ BufferPoolShmemSize(void)
 	size = add_size(size, BufferPoolLayoutShmemSize());
 	size = add_size(size, BufferPoolFollowersShmemSize());
 	size = add_size(size, BufferPoolRecorderShmemSize());
+	size = add_size(size, BufferPoolScansShmemSize(has_arrays(&algorithm,
+															  &reserved)));
 	if (reserved.pools > 1)
 		size = add_size(size, mul_size(NBuffers, sizeof(uint8)));
 	if (has_arrays(&algorithm, &reserved))
@@ -387,6 +389,7 @@ BufferPoolShmemInit(bool init)
 	BufferPoolRelationShmemInit();
 	BufferPoolLayoutShmemInit();
 	BufferPoolFollowersShmemInit();
+	BufferPoolScansShmemInit(has_arrays(&algorithm, reserved));
 	RecycleBufferPool = has_recycle_pool() ? &BufferPools[1] : NULL;
 	shared = ShmemInitStruct("Buffer Pools", npools * sizeof(PaddedPool),
 							 &found);
@@ -520,9 +523,12 @@ BufferPoolMemory(int buffers)
 static void
 note_activity(void)
 {
-	BufferPoolActive = false;
+	BufferPoolActive = BufferPoolAskedForScans = false;
 	for (int i = 0; i < npools; i++)
+	{
 		BufferPoolActive |= BufferPoolHasAlgorithm(&BufferPools[i]);
+		BufferPoolAskedForScans |= (BufferPools[i].flags & TP_ASKS_SCANS) != 0;
+	}
 }
 
 static bool
@@ -539,7 +545,10 @@ use_policy(BufferPool *pool, const tp_policy *policy, const double *params)
 	static tp_chooser choosers[BUFFERPOOL_NUMBERS];
 
 	pool->core = tp_arrays_pool(&arrays, BufferPoolNumber(pool), policy, params);
+	pool->core.services = &BufferPoolServices;
 	pool->flags = policy->flags & ~TP_CHOICE_LOCK_FREE;
+	if (BufferPoolServices.scans == NULL)
+		pool->flags &= ~TP_ASKS_SCANS;
 	pool->fails_when_full = is_full_an_error(policy, params);
 	if (tp_can_share(&pool->core))
 	{

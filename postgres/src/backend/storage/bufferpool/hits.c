@@ -12,8 +12,6 @@
  */
 #include "postgres.h"
 
-#include <time.h>
-
 #include "access/xact.h"
 #include "storage/bufferpool_internals.h"
 
@@ -42,23 +40,6 @@ void
 BufferPoolReferenced(tp_page page)
 {
 	(void) note_reference(page);
-}
-
-/*
- * As BufferPoolNow, but where possible with a clock that is some milliseconds
- * late and a tenth of the price, because every hit pays it.
- */
-static inline uint64
-coarse_now(void)
-{
-#ifdef CLOCK_MONOTONIC_COARSE
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return (uint64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
-#else
-	return BufferPoolNow();
-#endif
 }
 
 /*
@@ -100,7 +81,7 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 		tp_access	access = BufferPoolAccessAt(0, flags);
 
 		if (wants & TP_USES_TIME)
-			access.now = time != 0 ? time : coarse_now();
+			access.now = time != 0 ? time : BufferPoolCoarseNow();
 		tp_hit(&pool->core, buf->buf_id, &access);
 	}
 	else if (!(wants & TP_CHOICE_LOCK_FREE))

@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include <time.h>
+
 #include "portability/instr_time.h"
 #include "storage/bufferpool_internals.h"
 #include "storage/bufmgr.h"
@@ -91,4 +93,21 @@ BufferPoolNow(void)
 
 	INSTR_TIME_SET_CURRENT(now);
 	return INSTR_TIME_GET_MICROSEC(now);
+}
+
+/*
+ * The same, where possible by a clock that is some milliseconds late and a tenth
+ * of the price, for what comes with every hit.
+ */
+uint64
+BufferPoolCoarseNow(void)
+{
+#ifdef CLOCK_MONOTONIC_COARSE
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+#else
+	return BufferPoolNow();
+#endif
 }

@@ -284,5 +284,6 @@ void
 BufferPoolAtProcExit(void)
 {
 	BufferPoolAtEOXact();
+	BufferPoolEndScansAtExit();
 	report_all();
 }

@@ -223,15 +223,18 @@ BufferPoolForRelation(Relation rel, SMgrRelation smgr)
 
 /*
  * The pool for a page of this relation that comes in through a ring, or, if
- * strategy is NULL, without one.
+ * strategy is NULL, without one.  RECYCLE takes the place of rings only.
  */
 BufferPool *
 BufferPoolForPage(Relation rel, SMgrRelation smgr,
 				  BufferAccessStrategy strategy)
 {
-	if (strategy != NULL && RecycleBufferPool != NULL)
-		return RecycleBufferPool;
-	return BufferPoolForRelation(rel, smgr);
+	BufferPool *pool = BufferPoolForRelation(rel, smgr);
+
+	if (strategy == NULL || RecycleBufferPool == NULL ||
+		((pool->flags & TP_ASKS_SCANS) && !BufferPoolUsesRing(pool, strategy)))
+		return pool;
+	return RecycleBufferPool;
 }
 
 /* ---- shares of a pool ---- */

@@ -274,7 +274,8 @@ BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
 	else if (record_search)
 		BufferPoolRecordNoChoice();
 	chosen_from_ring = chosen != NULL && strategy != NULL &&
-		BufferPoolUsesRings(pool) && StrategyHasBuffer(strategy, chosen);
+		BufferPoolUsesRing(pool, strategy) &&
+		StrategyHasBuffer(strategy, chosen);
 	*from_ring = chosen_from_ring;
 	if (locked)
 	{

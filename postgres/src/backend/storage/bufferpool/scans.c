@@ -1,0 +1,518 @@
+/*-------------------------------------------------------------------------
+ *
+ * scans.c
+ *	  The running scans, for algorithms that ask what will be read.
+ *
+ * All pools share one registry (tidepool/prediction/scan.h).  A scan is
+ * announced at its first block, since many that begin never read one, and
+ * since its range, its direction and where a synchronized scan begins are not
+ * known earlier.  Its position is what it has consumed, not what its read
+ * stream has asked for: pages in between are needed at once.
+ *
+ * The owner of a scan is the resource owner of its query.  It ends the scan
+ * after an error or a cancel, with the portal or the subtransaction.  A
+ * process that exits ends what is left.
+ *
+ * An index scan reads blocks of its table in the order of the index.  If the
+ * planner knows that this is nearly the table's order, the scan is announced as
+ * the range that the planner expects.  Other index scans leave marks on
+ * tuples, by which the registry finds scans that follow each other
+ * (tidepool/prediction/trail.h), once they have fetched so many that they are
+ * no lookups.
+ *
+ * Each process of a parallel scan announces all of the scan, and where it is
+ * itself.  A page that another process has read already seems to be needed
+ * until this one has passed it, which is soon: the processes keep together.
+ * Owned by the leader, the scan would end while others read if the leader is
+ * done first, and would have no owner where the leader takes no part.
+ *
+ * src/backend/storage/bufferpool/scans.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "catalog/catalog.h"
+#include "miscadmin.h"
+#include "storage/bufferpool_internals.h"
+#include "storage/shmem.h"
+#include "utils/rel.h"
+
+StaticAssertDecl(sizeof(Datum) >= sizeof(uint64),
+				 "a resource owner remembers the handle of a scan");
+
+int			bufferpool_max_scans;
+
+bool		BufferPoolAskedForScans = false;
+uint64		BufferPoolReadingFor = 0;
+
+/* What pools ask.  Members are NULL if there is no registry. */
+tp_services BufferPoolServices;
+
+/*
+ * Scans if "bufferpool.max_scans" is -1: at most AMPLE, with which the registry
+ * takes less than 1 MB, and one for 32 buffers where that is less: 1 % of
+ * shared_buffers.  Chosen, not measured: places for eight scans of one relation
+ * cost as much as one for a single scan.
+ */
+#define AMPLE_SCANS 512
+#define LEAST_SCANS 16
+#define BUFFERS_PER_SCAN 32
+
+/*
+ * Scans of fewer blocks are not announced: they are over before anyone could
+ * use it, and many a join makes thousands of them.  Chosen, not measured.
+ */
+#define LEAST_BLOCKS TP_BLOCK_GROUP
+
+/* What the view of scans shows and the registry does not know. */
+typedef struct ScanDetails
+{
+	Oid			database;
+	Oid			relation;
+	uint8		kind;			/* a BufferPoolScanKind */
+	uint8		pool;			/* number of the relation's pool */
+} ScanDetails;
+
+typedef struct ScanTable
+{
+	LWLock		lock;			/* to begin and end scans */
+	ScanDetails details[FLEXIBLE_ARRAY_MEMBER]; /* by the scan's number */
+} ScanTable;
+
+static ScanTable *table;
+static tp_scans scans;
+static tp_trails trails;
+
+/*
+ * Marks for each index scan that can be known of: between a leader and its last
+ * follower there may be so many times TP_TRAIL_EVERY tuples.  Chosen, not
+ * measured: 24 bytes each.
+ */
+#define MARKS_PER_SCAN 8
+
+/*
+ * Fetches after which an index scan leaves marks.  Chosen, not measured: those
+ * that fetch fewer, lookups above all, pay nothing; the first tuples of the
+ * others have no marks.
+ */
+#define FETCHES_OF_LOOKUPS 64
+
+/*
+ * Square of the correlation from which an index has the table's order: as much
+ * of the variance of block numbers do the keys explain.  Chosen, not measured.
+ */
+#define LEAST_SQUARED_CORRELATION 0.9
+
+/* Scans that this process has announced and not ended. */
+static int	announced = 0;
+
+/* ---- memory ---- */
+
+static bool
+is_asked(void)
+{
+	return table != NULL;
+}
+
+static uint32
+capacity(void)
+{
+	if (bufferpool_max_scans >= 0)
+		return bufferpool_max_scans;
+	return Max(Min(NBuffers / BUFFERS_PER_SCAN, AMPLE_SCANS), LEAST_SCANS);
+}
+
+/* Half of the scans may have bitmaps; the others would be ranges. */
+static uint32
+bitmaps(void)
+{
+	return (capacity() + 1) / 2;
+}
+
+static Size
+table_size(void)
+{
+	return offsetof(ScanTable, details) +
+		mul_size(mul_size(capacity(), TP_SCAN_LANES), sizeof(ScanDetails));
+}
+
+static Size
+trails_size(void)
+{
+	return tp_trails_size(capacity(), capacity() * MARKS_PER_SCAN);
+}
+
+static Size
+registry_size(void)
+{
+	return add_size(table_size(),
+					add_size(tp_scans_size(capacity(), bitmaps()), trails_size()));
+}
+
+/* has_algorithms: there may be pools with algorithms. */
+Size
+BufferPoolScansShmemSize(bool has_algorithms)
+{
+	if (!has_algorithms || capacity() == 0)
+		return 0;
+	return add_size(registry_size(), 3 * PG_CACHE_LINE_SIZE);
+}
+
+void
+BufferPoolScansShmemInit(bool has_algorithms)
+{
+	bool		found;
+	void	   *memory;
+
+	table = NULL;
+	MemSet(&BufferPoolServices, 0, sizeof(BufferPoolServices));
+	if (!has_algorithms || capacity() == 0)
+		return;
+	memory = ShmemInitStruct("Buffer Pool Scans",
+							 tp_scans_size(capacity(), bitmaps()), &found);
+	if (!found)
+		tp_scans_init(capacity(), bitmaps(), memory);
+	scans = tp_scans_view(memory);
+	memory = ShmemInitStruct("Buffer Pool Trails", trails_size(), &found);
+	if (!found)
+		tp_trails_init(capacity(), capacity() * MARKS_PER_SCAN, memory);
+	trails = tp_trails_view(memory);
+	table = ShmemInitStruct("Buffer Pool Scan Table", table_size(), &found);
+	if (!found)
+	{
+		MemSet(table, 0, table_size());
+		LWLockInitialize(&table->lock, LWTRANCHE_BUFFER_POOL_SCANS);
+	}
+	BufferPoolServices.scans = &scans;
+	BufferPoolServices.trails = &trails;
+}
+
+/* Bytes that the registry takes, for views. */
+uint64
+BufferPoolScansMemory(void)
+{
+	return is_asked() ? registry_size() : 0;
+}
+
+/* ---- owners ---- */
+
+static void
+end_scan(uint64 handle, BufferPoolCounter counter)
+{
+	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
+	if (tp_is_trail(handle))
+		tp_trail_end(&trails, handle);
+	else
+		tp_scan_end(&scans, handle);
+	LWLockRelease(&table->lock);
+	if (!tp_is_trail(handle))
+		BufferPoolCount(&BufferPools[table->details[tp_scan_number(handle)].pool],
+						counter);
+	announced--;
+	if (BufferPoolReadingFor == handle)
+		BufferPoolReadingFor = 0;
+}
+
+static void
+release_scan(Datum handle)
+{
+	end_scan(DatumGetUInt64(handle), BUFFERPOOL_SCANS_ABANDONED);
+}
+
+static char *
+describe_scan(Datum handle)
+{
+	return psprintf("scan " UINT64_FORMAT, DatumGetUInt64(handle));
+}
+
+static const ResourceOwnerDesc scan_owner = {
+	.name = "buffer pool scan",
+	.release_phase = RESOURCE_RELEASE_BEFORE_LOCKS,
+	.release_priority = RELEASE_PRIO_BUFFER_POOL_SCANS,
+	.ReleaseResource = release_scan,
+	.DebugPrint = describe_scan
+};
+
+/* ---- announcing ---- */
+
+/*
+ * Shall a scan of this relation, of so many blocks, be announced?  Catalogs
+ * are not: the scans of them are short, and made by commands that should not
+ * depend on pools.
+ */
+bool
+BufferPoolAsksForScans(Relation rel, BlockNumber blocks)
+{
+	return blocks >= LEAST_BLOCKS && !RelationUsesLocalBuffers(rel) &&
+		!IsCatalogRelation(rel) && CurrentResourceOwner != NULL &&
+		(BufferPoolForRelation(rel, NULL)->flags & TP_ASKS_SCANS) != 0;
+}
+
+static uint64
+relation_number(Relation rel)
+{
+	BufferTag	tag;
+
+	InitBufferTag(&tag, &rel->rd_locator, MAIN_FORKNUM, 0);
+	return BufferTagPage(&tag).relation;
+}
+
+static void
+announce(BufferPoolScan *scan, Relation rel, BufferPoolScanKind kind,
+		 tp_scan_spec *spec)
+{
+	BufferPool *pool = BufferPoolForRelation(rel, NULL);
+	uint64		now = BufferPoolNow();
+
+	spec->relation = relation_number(rel);
+	spec->owner = MyProcNumber;
+	spec->companion = IsParallelWorker();
+	scan->owner = CurrentResourceOwner;
+	scan->reported = InvalidBlockNumber;
+	ResourceOwnerEnlarge(scan->owner);
+	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
+	scan->handle = tp_scan_begin(&scans, spec, now);
+	if (scan->handle != 0)
+	{
+		ScanDetails *details = &table->details[tp_scan_number(scan->handle)];
+
+		details->database = rel->rd_locator.dbOid;
+		details->relation = RelationGetRelid(rel);
+		details->kind = kind;
+		details->pool = BufferPoolNumber(pool);
+	}
+	LWLockRelease(&table->lock);
+	if (scan->handle == 0)
+	{
+		BufferPoolCount(pool, BUFFERPOOL_SCANS_REFUSED);
+		return;
+	}
+	ResourceOwnerRemember(scan->owner, UInt64GetDatum(scan->handle),
+						  &scan_owner);
+	announced++;
+	BufferPoolCount(pool, BUFFERPOOL_SCANS_BEGUN);
+}
+
+/*
+ * Announce a scan of blocks of the relation's main fork, which
+ * BufferPoolAnnounces said shall be.  If the registry is full the scan's handle
+ * is 0, and it goes unpredicted.
+ */
+void
+BufferPoolAnnounceRange(BufferPoolScan *scan, Relation rel,
+						BufferPoolScanKind kind,
+						const BufferPoolScanRange *range)
+{
+	tp_scan_spec spec = {0};
+
+	BufferPoolEndScan(scan);
+	if (range->count < LEAST_BLOCKS)
+		return;
+	spec.first = range->first;
+	spec.count = range->count;
+	spec.size = range->size;
+	spec.backward = range->backward;
+	announce(scan, rel, kind, &spec);
+}
+
+/*
+ * Scans meet at multiples of this: the blocks that the other scan has just read
+ * are still there.  As many as between two hints of synchronize_seqscans, so
+ * that, as there, the first scans of a small table all begin at its beginning.
+ */
+#define MEETING_STEP 16
+
+/*
+ * Where a scan of all blocks of the relation, which BufferPoolAnnounces said
+ * shall be announced, should begin to share most with a running one.  hint if
+ * there is none to meet.
+ */
+BlockNumber
+BufferPoolMeetingBlock(Relation rel, BlockNumber blocks, BlockNumber hint)
+{
+	tp_scan_spec spec = {0};
+	BlockNumber block;
+
+	spec.relation = relation_number(rel);
+	spec.count = spec.size = blocks;
+	block = tp_scan_meet(&scans, &spec, BufferPoolNow());
+	block -= block % MEETING_STEP;
+	return block == 0 ? hint : block;
+}
+
+/* An empty bitmap for a relation of so many blocks, to be filled and announced. */
+tp_bitmap *
+BufferPoolMakeBitmap(BlockNumber blocks)
+{
+	tp_bitmap  *bitmap = palloc_object(tp_bitmap);
+
+	tp_bitmap_init(bitmap, blocks);
+	return bitmap;
+}
+
+/* The scan will read this block.  (The bitmap is a void *, for callbacks.) */
+void
+BufferPoolAddToBitmap(void *bitmap, BlockNumber block)
+{
+	tp_bitmap_add(bitmap, block, 1);
+}
+
+/* The last of the blocks that have a bit in common with this one. */
+BlockNumber
+BufferPoolLastOfGroup(const tp_bitmap *bitmap, BlockNumber block)
+{
+	return block | ((1U << bitmap->shift) - 1);
+}
+
+/* As BufferPoolAnnounceRange, the blocks in the bitmap, which is freed. */
+void
+BufferPoolAnnounceBitmap(BufferPoolScan *scan, Relation rel,
+						 BufferPoolScanKind kind, BlockNumber blocks,
+						 tp_bitmap *bitmap)
+{
+	tp_scan_spec spec = {0};
+
+	BufferPoolEndScan(scan);
+	spec.size = blocks;
+	spec.bitmap = bitmap;
+	announce(scan, rel, kind, &spec);
+	pfree(bitmap);
+}
+
+/* The scan has come to this block. */
+void
+BufferPoolAdvanceScan(BufferPoolScan *scan, BlockNumber block)
+{
+	scan->reported = block;
+	tp_scan_advance(&scans, scan->handle, block, BufferPoolNow());
+}
+
+/* ---- index scans ---- */
+
+static void
+announce_order(BufferPoolIndexScan *scan, Relation rel, BlockNumber block)
+{
+	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+	BufferPoolScanRange range = {.first = block, .size = 0};
+
+	if (block >= blocks)
+		return;
+	range.backward = scan->correlation < 0;
+	range.count = Min(scan->pages, range.backward ? block + 1 : blocks - block);
+	BufferPoolAnnounceRange(&scan->scan, rel, BUFFERPOOL_INDEX_SCAN, &range);
+}
+
+static void
+begin_trail(BufferPoolScan *scan, Relation index)
+{
+	scan->owner = CurrentResourceOwner;
+	ResourceOwnerEnlarge(scan->owner);
+	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
+	scan->handle = tp_trail_begin(&trails, relation_number(index), MyProcNumber,
+								  BufferPoolNow());
+	LWLockRelease(&table->lock);
+	if (scan->handle == 0)
+		return;
+	ResourceOwnerRemember(scan->owner, UInt64GetDatum(scan->handle),
+						  &scan_owner);
+	announced++;
+}
+
+static void
+leave_mark(const BufferPoolScan *scan, ItemPointer tid)
+{
+	tp_trail_tuple(&trails, scan->handle,
+				   (uint64) ItemPointerGetBlockNumber(tid) << 16 |
+				   ItemPointerGetOffsetNumber(tid), BufferPoolCoarseNow());
+}
+
+/*
+ * The index scan is about to fetch this tuple from the table.  From now on
+ * this process reads for the scan.
+ */
+void
+BufferPoolBeforeFetch(BufferPoolIndexScan *scan, Relation rel, Relation index,
+					  ItemPointer tid)
+{
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+
+	if (scan->fetches <= FETCHES_OF_LOOKUPS)
+	{
+		if (scan->fetches == 0 && scan->pages >= LEAST_BLOCKS &&
+			scan->correlation * scan->correlation >= LEAST_SQUARED_CORRELATION &&
+			BufferPoolAsksForScans(rel, LEAST_BLOCKS))
+			announce_order(scan, rel, block);
+		else if (scan->fetches == FETCHES_OF_LOOKUPS && scan->scan.handle == 0 &&
+				 BufferPoolAsksForScans(rel, LEAST_BLOCKS))
+			begin_trail(&scan->scan, index);
+		scan->fetches++;
+	}
+	if (scan->scan.handle == 0)
+		return;
+	if (tp_is_trail(scan->scan.handle))
+		leave_mark(&scan->scan, tid);
+	else
+		BufferPoolScanAt(&scan->scan, block);
+	BufferPoolReadFor(&scan->scan);
+}
+
+/* The scan is over. */
+void
+BufferPoolForgetScan(BufferPoolScan *scan)
+{
+	ResourceOwnerForget(scan->owner, UInt64GetDatum(scan->handle), &scan_owner);
+	end_scan(scan->handle, BUFFERPOOL_SCANS_ENDED);
+	scan->handle = 0;
+}
+
+/* The process exits. */
+void
+BufferPoolEndScansAtExit(void)
+{
+	if (announced == 0)
+		return;
+	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
+	tp_scan_end_owner(&scans, MyProcNumber);
+	tp_trail_end_owner(&trails, MyProcNumber);
+	LWLockRelease(&table->lock);
+	announced = 0;
+}
+
+/* ---- seeing them ---- */
+
+/* Scans have numbers below this; 0 if there is no registry. */
+uint32
+BufferPoolScanPlaces(void)
+{
+	return is_asked() ? tp_scan_places(&scans) : 0;
+}
+
+/*
+ * Look at the scan with this number.  False if there is none, or if it ended
+ * or began meanwhile.
+ */
+bool
+BufferPoolLookAtScan(uint32 number, BufferPoolScanLook *look)
+{
+	const ScanDetails *details = &table->details[number];
+	tp_scan_look again;
+
+	if (!tp_scan_look_at(&scans, number, BufferPoolNow(), &look->scan))
+		return false;
+	look->database = details->database;
+	look->relation = details->relation;
+	look->kind = details->kind;
+	look->pool = details->pool;
+	pg_read_barrier();
+	return tp_scan_look_at(&scans, number, 0, &again) &&
+		again.handle == look->scan.handle;
+}
+
+/* Will the scan with this number read the block? */
+bool
+BufferPoolScanAwaits(uint32 number, BlockNumber block)
+{
+	return tp_scan_awaits(&scans, number, block);
+}
