@@ -43,6 +43,7 @@ bitmap_position(const tp_bitmap *bitmap, uint32_t block, uint32_t backward)
 	uint32_t	group = block >> shift;
 	uint64_t	word;
 	uint64_t	bit = UINT64_C(1) << group % 64;
+	uint32_t	start = tp_load32(&bitmap->start);
 	uint32_t	before;
 	uint32_t	offset;
 
@@ -58,13 +59,29 @@ bitmap_position(const tp_bitmap *bitmap, uint32_t block, uint32_t backward)
 		before = tp_load32(&bitmap->groups) - 1 - before;
 		offset = (UINT32_C(1) << shift) - 1 - offset;
 	}
+	before = before >= start ? before - start :
+		before + tp_load32(&bitmap->groups) - start;
 	return (before << shift) + offset;
 }
 
-/* Copy a bitmap to its place in the registry; fill in rank and groups. */
-void		bitmap_enter(tp_bitmap *place, const tp_bitmap *bitmap);
+/* Copy a spec's bitmap to its place in the registry, and fill in the rest. */
+void		bitmap_enter(tp_bitmap *place, const tp_scan_spec *spec);
 
-/* Make spec the smallest range that covers all of the bitmap's groups. */
-void		bitmap_range(const tp_bitmap *bitmap, tp_scan_spec *spec);
+/* Make spec the smallest range that covers all of its bitmap's groups. */
+void		bitmap_range(tp_scan_spec *spec);
+
+/* The block at this position of a registered bitmap; see bitmap_position. */
+uint32_t	bitmap_block(const tp_bitmap *bitmap, uint32_t position,
+						 uint32_t backward);
+
+/*
+ * The first group that is set in the bitmap, from this one on, or else from
+ * group 0 on; TP_NONE: none is.
+ */
+uint32_t	bitmap_next(const tp_bitmap *bitmap, uint32_t group);
+
+/* Groups from .. to - 1 that are set in both; b may be NULL, for all. */
+uint32_t	bitmap_common(const tp_bitmap *a, const tp_bitmap *b,
+						  uint32_t from, uint32_t to);
 
 #endif							/* TIDEPOOL_BITMAP_H */

@@ -7,37 +7,6 @@
 #include "prediction/position.h"
 #include "prediction/timeout.h"
 
-/* The n-th group of the bitmap, from 0; the last one if there are fewer. */
-static uint32_t
-nth_group(const tp_bitmap *bitmap, uint32_t n)
-{
-	uint32_t	last = 0;
-
-	for (uint32_t group = 0; group < TP_BITMAP_GROUPS; group++)
-	{
-		if ((tp_load64(&bitmap->words[group / 64]) >> group % 64 & 1) == 0)
-			continue;
-		last = group;
-		if (n-- == 0)
-			break;
-	}
-	return last;
-}
-
-static uint32_t
-bitmap_block(const tp_bitmap *bitmap, uint32_t position, bool backward)
-{
-	uint32_t	shift = tp_load32(&bitmap->shift) & 31;
-	uint32_t	groups = tp_load32(&bitmap->groups);
-	uint32_t	in_group = (UINT32_C(1) << shift) - 1;
-	uint32_t	n = position >> shift;
-
-	if (!backward)
-		return (nth_group(bitmap, n) << shift) + (position & in_group);
-	return (nth_group(bitmap, n < groups ? groups - 1 - n : 0) << shift) +
-		(in_group - (position & in_group));
-}
-
 /* The block at which the scan stands. */
 static uint32_t
 next_block(const tp_scans *scans, uint32_t number)
@@ -49,7 +18,7 @@ next_block(const tp_scans *scans, uint32_t number)
 	uint32_t	backward = tp_load32(&lanes->backward[lane]);
 
 	if (bitmap < scans->header->bitmap_capacity)
-		return bitmap_block(&scans->bitmaps[bitmap], done, backward != 0);
+		return bitmap_block(&scans->bitmaps[bitmap], done, backward);
 	return range_block(done, tp_load32(&lanes->first[lane]),
 					   tp_load32(&lanes->low[lane]),
 					   tp_load32(&lanes->size[lane]), backward);

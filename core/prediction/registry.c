@@ -157,13 +157,13 @@ enter_blocks(const tp_scans *scans, uint32_t number, tp_scan_spec *spec)
 
 		tp_store32(&scan->bitmap, header->free_bitmap);
 		header->free_bitmap = bitmap->shift;
-		bitmap_enter(bitmap, spec->bitmap);
+		bitmap_enter(bitmap, spec);
 		return bitmap_blocks(bitmap->groups, bitmap->shift);
 	}
 	tp_store32(&scan->bitmap, TP_NONE);
 	if (spec->bitmap != NULL)
 	{
-		bitmap_range(spec->bitmap, spec);
+		bitmap_range(spec);
 		header->counts.bitmaps_short++;
 	}
 	if (!range_is_sound(spec))

@@ -87,7 +87,7 @@ random_straight(tp_scan_spec *spec, model *m)
 			spec->first + m->length;
 }
 
-/* A bitmap scan of some of the block groups. */
+/* A bitmap scan of some of the block groups, from any one on. */
 static void
 random_bitmap(tp_scan_spec *spec, tp_bitmap *bitmap, model *m)
 {
@@ -95,17 +95,22 @@ random_bitmap(tp_scan_spec *spec, tp_bitmap *bitmap, model *m)
 
 	tp_bitmap_init(bitmap, MOST_BLOCKS);
 	spec->bitmap = bitmap;
+	spec->first = below(MOST_BLOCKS);
 	for (uint32_t group = 0; group < GROUPS; group++)
 		if ((set >> group & 1) != 0)
 			tp_bitmap_add(bitmap,
 						  group * TP_BLOCK_GROUP + below(TP_BLOCK_GROUP), 1);
 	m->length = 0;
-	for (uint32_t i = 0; i < MOST_BLOCKS; i++)
+	for (uint32_t i = 0; i < GROUPS; i++)
 	{
-		uint32_t	block = spec->backward ? MOST_BLOCKS - 1 - i : i;
+		uint32_t	group = (spec->first / TP_BLOCK_GROUP +
+							 (spec->backward ? GROUPS - i : i)) % GROUPS;
 
-		if ((set >> block / TP_BLOCK_GROUP & 1) != 0)
-			m->order[m->length++] = block;
+		if ((set >> group & 1) == 0)
+			continue;
+		for (uint32_t j = 0; j < TP_BLOCK_GROUP; j++)
+			m->order[m->length++] = group * TP_BLOCK_GROUP +
+				(spec->backward ? TP_BLOCK_GROUP - 1 - j : j);
 	}
 }
 

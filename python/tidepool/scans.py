@@ -47,8 +47,9 @@ class Scans:
         It reads ``count`` pages from page ``first`` on (``backward``:
         downwards), and from the last of ``size`` blocks from ``low`` on goes
         on to the first.
-        With ``ranges`` of blocks and counts it is a bitmap scan of the
-        relation that ``first`` is in.  ``speed`` is in pages per second.
+        With ``ranges`` of blocks and counts it is a bitmap scan, which begins
+        with the group of ``first``, or the next one that it reads, and wraps.
+        ``speed`` is in pages per second.
         """
         scan = ffi.new("tps_scan *")
         scan.first, scan.count, scan.low, scan.size = first, count, low, size

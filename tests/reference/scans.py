@@ -87,6 +87,12 @@ def groups_of(ranges: Iterable[tuple[int, int]], shift: int) -> list[int]:
     return sorted(group for group in touched if group < BITMAP_GROUPS)
 
 
+def from_group(groups: list[int], first: int, backward: bool) -> list[int]:
+    """The groups, from the first one on or the next in their order, and then those before."""
+    late = [group for group in groups if (group <= first if backward else group >= first)]
+    return late + [group for group in groups if group not in late]
+
+
 def shift_of(size: int) -> int:
     """A bitmap's groups are 2**shift blocks."""
     shift = BLOCK_GROUP.bit_length() - 1
@@ -168,8 +174,10 @@ class ScanModel:
             if groups and not has_bitmap:
                 groups = list(range(groups[0], groups[-1] + 1))
                 end = groups[-1] + 1 << shift
-            blocks = [(group << shift) + i for group in groups for i in range(1 << shift)]
-            blocks = blocks[::-1] if backward else blocks
+            groups = groups[::-1] if backward else groups
+            groups = from_group(groups, min(block >> shift, BITMAP_GROUPS - 1), backward)
+            within = range(1 << shift)[:: -1 if backward else 1]
+            blocks = [(group << shift) + i for group in groups for i in within]
         if blocks:
             block_time = single(1e6 / speed) if speed else self.block_time
             history = self.history.begin(relation, end, self.now)

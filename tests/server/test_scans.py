@@ -18,6 +18,7 @@ BLOCKS = 1000  # of table t; shared_buffers have 512
 SCANS = "SELECT kind, direction, blocks_total FROM pg_stat_scans"
 NO_INDEX = "SET enable_bitmapscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off"
 BITMAP = "SET enable_seqscan = off; SET enable_indexscan = off; SET enable_indexonlyscan = off"
+BLOCK = "split_part(trim('(' from ctid::text), ',', 1)::int"  # of a row
 SELF = "(SELECT count(*) FROM pg_stat_scans WHERE pid = pg_backend_pid())"
 
 
@@ -80,20 +81,40 @@ def test_scans_are_announced(server: Instance, query: str, setting: str, shown: 
     assert while_open(server, query, setting=setting) == shown
 
 
-def test_lossy_bitmaps_are_announced(server: Instance) -> None:
-    """With little memory a bitmap has whole pages, and chunks of them."""
+@pytest.fixture
+def lossy(server: Instance) -> Iterator[str]:
+    """Settings with which bitmaps of table large, 2,560 rows of a block each, are lossy."""
     server.query(
-        "CREATE TABLE large AS SELECT i AS id, repeat('x', 5000) COLLATE \"C\" AS pad"
+        "CREATE TABLE large AS SELECT i AS id, repeat('x', 5000) AS pad"
         " FROM generate_series(0, 2559) i; ALTER TABLE large ALTER pad SET STORAGE PLAIN;"
         " UPDATE large SET pad = pad || 'y'; CREATE INDEX ON large (id)"
     )
-    setting = f"{BITMAP}; SET work_mem = '64kB'"
+    settings = f"{BITMAP}; SET work_mem = '64kB'"
     query = "SELECT * FROM large WHERE id BETWEEN 128 AND 2431"
-    assert "lossy" in server.query(f"{setting}; EXPLAIN (ANALYZE) {query}")
-    kind, direction, blocks = while_open(server, query, setting=setting).split("|")
+    assert "lossy" in server.query(f"{settings}; EXPLAIN (ANALYZE) {query}")
+    yield settings
+    server.query("DROP TABLE large")
+
+
+def test_lossy_bitmaps_are_announced(server: Instance, lossy: str) -> None:
+    query = "SELECT * FROM large WHERE id BETWEEN 128 AND 2431"
+    kind, direction, blocks = while_open(server, query, setting=lossy).split("|")
     assert (kind, direction) == ("bitmap", "forward")
     assert 2304 <= int(blocks) <= 2304 + 2 * 128
-    server.query("DROP TABLE large")
+
+
+def test_lossy_bitmap_scans_meet(server: Instance, lossy: str) -> None:
+    """The second one begins in the middle of a chunk of 256 blocks, and reads each row once."""
+    shown = server.query(
+        f"{lossy}; BEGIN;"
+        " DECLARE c CURSOR FOR SELECT * FROM large WHERE id BETWEEN 0 AND 2500; MOVE 1000 FROM c;"
+        f" CREATE TEMP TABLE seen AS SELECT row_number() OVER (), {BLOCK} AS block, id FROM large"
+        " WHERE id BETWEEN 128 AND 2431; COMMIT",
+        "SELECT count(*), count(DISTINCT id), count(*) FILTER (WHERE block < before) FROM"
+        " (SELECT *, lag(block) OVER (ORDER BY row_number) AS before FROM seen) AS s",
+        "DROP TABLE seen",
+    ).splitlines()[-1]
+    assert shown == "2304|2304|1"
 
 
 def test_what_is_not_read_is_not_announced(server: Instance) -> None:
@@ -347,7 +368,7 @@ def test_other_algorithms_are_told_of_no_scans(make: Make) -> None:
 # ---- scans that meet ----
 
 
-FIRST_BLOCK = "SELECT split_part(trim('(' from ctid::text), ',', 1) FROM t LIMIT 1"
+FIRST_BLOCK = f"SELECT {BLOCK} FROM t LIMIT 1"
 
 
 @pytest.mark.parametrize(("setting", "first"), [("on", "496"), ("off", "0")])
@@ -373,6 +394,30 @@ def test_a_scan_that_meets_reads_all(server: Instance) -> None:
         f"{NO_INDEX}; BEGIN; DECLARE c CURSOR FOR SELECT * FROM t; MOVE 7000 FROM c;"
         " SELECT count(*), sum(id), min(id), max(id) FROM t; MOVE ALL FROM c; COMMIT"
     ) == "|".join(str(n) for n in (10000, sum(range(10000)), 0, 9999))
+
+
+@pytest.mark.parametrize(
+    ("seqscans", "bitmaps", "first"),
+    [("on", "on", 512), ("on", "off", 300), ("off", "on", 300)],
+    ids=["meets", "off", "off-with-seqscans"],
+)
+def test_a_bitmap_scan_begins_where_another_is(
+    server: Instance, seqscans: str, bitmaps: str, first: int
+) -> None:
+    """And reads the blocks before that afterwards, each once."""
+    shown = server.query(
+        f"{BITMAP}; BEGIN;"
+        " DECLARE c CURSOR FOR SELECT * FROM t WHERE id BETWEEN 0 AND 9000; MOVE 5300 FROM c;"
+        f" SET synchronize_seqscans = {seqscans};"
+        f" SET bufferpool.synchronize_bitmap_scans = {bitmaps};"
+        f" CREATE TEMP TABLE seen AS SELECT row_number() OVER (), {BLOCK} AS block, id FROM t"
+        " WHERE id BETWEEN 3000 AND 9999; COMMIT",
+        "SELECT (SELECT block FROM seen WHERE row_number = 1), count(*), count(DISTINCT id),"
+        " count(*) FILTER (WHERE block < before) FROM"
+        " (SELECT *, lag(block) OVER (ORDER BY row_number) AS before FROM seen) AS s",
+        "DROP TABLE seen",
+    ).splitlines()[-1]
+    assert shown == f"{first}|7000|7000|{0 if first == 300 else 1}"
 
 
 # ---- index scans ----

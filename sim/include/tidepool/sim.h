@@ -113,7 +113,7 @@ typedef struct tps_scans tps_scans;
 typedef struct tps_scan
 {
 	uint64_t	first;			/* the page it begins with; for a bitmap scan,
-								 * any page of the relation and fork */
+								 * a page of the group that it begins with */
 	uint32_t	count;			/* pages that it will read */
 	uint32_t	low;			/* it wraps within the blocks from low on, ... */
 	uint32_t	size;			/* ... this many; 0: it never wraps */

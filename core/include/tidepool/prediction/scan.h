@@ -62,7 +62,7 @@
  * COSTS (bench/prediction_cost.py): an estimate reads one or two cache lines,
  * one tp_scan_lanes for eight scans of the relation, and with history two more
  * lines.  Eight scans of a relation, or one, take 672 bytes; a bitmap takes
- * 648, the history of a relation 1,056.
+ * 656, the history of a relation 1,056.
  */
 #ifndef TIDEPOOL_SCAN_H
 #define TIDEPOOL_SCAN_H
@@ -102,6 +102,9 @@ typedef struct tp_bitmap
 	uint64_t	words[TP_BITMAP_GROUPS / 64];
 	uint16_t	rank[TP_BITMAP_GROUPS / 64];	/* set before the word;
 												 * likewise */
+	uint32_t	start;			/* groups that come before the one that the
+								 * scan begins with, if it began with the
+								 * first; likewise */
 } tp_bitmap;
 
 /* What a scan will read. */
@@ -116,10 +119,12 @@ typedef struct tp_scan_spec
 								 * and the relation's size for most.  size 0:
 								 * it does not wrap */
 	bool		backward;		/* towards lower block numbers */
-	const tp_bitmap *bitmap;	/* of a bitmap scan; first and count are then
-								 * ignored, and low and size only say where
-								 * the relation ends (size 0: unknown).  Else
-								 * NULL */
+	const tp_bitmap *bitmap;	/* of a bitmap scan, else NULL.  It begins
+								 * with the group of block first, or the next
+								 * one set, and after the last group reads
+								 * those before.  count is ignored; low and
+								 * size only say where the relation ends (size
+								 * 0: unknown) */
 	double		speed;			/* blocks per second expected; 0: as the scans
 								 * before it */
 	uint32_t	owner;			/* see tp_scan_end_owner */
@@ -293,12 +298,13 @@ double		tp_scan_expected_access(const tp_scans *scans, tp_page page,
 									double from, uint64_t now);
 
 /*
- * Where a scan that is to read first .. first + count - 1, from any block on
- * and wrapping, should begin to share most with a running one: at the position
- * of the scan that has most of these blocks ahead of it, which counts less if
- * its speed is another.  spec->first if there is none.  Registers nothing.
- * After PostgreSQL's synchronized scans, which meet on whole relations and do
- * not choose.
+ * Where a scan that is to read first .. first + count - 1, or the blocks of a
+ * bitmap, from any block on and wrapping, should begin to share most with a
+ * running one: at the position of the scan that has most of these blocks ahead
+ * of it, which counts less if its speed is another.  For a bitmap, the first
+ * block of a group that it has.  spec->first if there is none.  Registers
+ * nothing.  After PostgreSQL's synchronized scans, which meet on whole relations
+ * and do not choose.
  */
 uint32_t	tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec,
 						 uint64_t now);

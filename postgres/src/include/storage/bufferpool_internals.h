@@ -35,6 +35,7 @@ extern PGDLLIMPORT int bufferpool_batch_threshold;
 extern PGDLLIMPORT int bufferpool_bytes_per_buffer;
 extern PGDLLIMPORT int bufferpool_max_pools;
 extern PGDLLIMPORT int bufferpool_max_scans;
+extern PGDLLIMPORT bool bufferpool_synchronize_bitmap_scans;
 extern PGDLLIMPORT char *bufferpool_default_pool;
 extern PGDLLIMPORT char *bufferpool_definitions;
 extern PGDLLIMPORT int bufferpool_recycle_buffers;

@@ -94,7 +94,10 @@ extern BlockNumber BufferPoolLastOfGroup(const struct tp_bitmap *bitmap,
 extern void BufferPoolAnnounceBitmap(BufferPoolScan *scan, Relation rel,
 									 BufferPoolScanKind kind,
 									 BlockNumber blocks,
-									 struct tp_bitmap *bitmap);
+									 struct tp_bitmap *bitmap,
+									 BlockNumber first);
+extern BlockNumber BufferPoolMeetingGroup(Relation rel, BlockNumber blocks,
+										  const struct tp_bitmap *bitmap);
 
 /* Index scans. */
 extern void BufferPoolBeforeFetch(BufferPoolIndexScan *scan, Relation table,

@@ -33,6 +33,7 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
+#include "access/tableam.h"
 #include "catalog/catalog.h"
 #include "miscadmin.h"
 #include "storage/bufferpool_internals.h"
@@ -43,6 +44,7 @@ StaticAssertDecl(sizeof(Datum) >= sizeof(uint64),
 				 "a resource owner remembers the handle of a scan");
 
 int			bufferpool_max_scans;
+bool		bufferpool_synchronize_bitmap_scans;
 
 bool		BufferPoolAskedForScans = false;
 uint64		BufferPoolReadingFor = 0;
@@ -342,6 +344,21 @@ BufferPoolMeetingBlock(Relation rel, BlockNumber blocks, BlockNumber hint)
 	return block == 0 ? hint : block;
 }
 
+/* Likewise for the blocks in the bitmap: 0, or a block at which a group begins. */
+BlockNumber
+BufferPoolMeetingGroup(Relation rel, BlockNumber blocks,
+					   const tp_bitmap *bitmap)
+{
+	tp_scan_spec spec = {0};
+
+	if (!synchronize_seqscans || !bufferpool_synchronize_bitmap_scans)
+		return 0;
+	spec.relation = relation_number(rel);
+	spec.size = blocks;
+	spec.bitmap = bitmap;
+	return tp_scan_meet(&scans, &spec, BufferPoolNow());
+}
+
 /* An empty bitmap for a relation of so many blocks, to be filled and announced. */
 tp_bitmap *
 BufferPoolMakeBitmap(BlockNumber blocks)
@@ -366,15 +383,19 @@ BufferPoolLastOfGroup(const tp_bitmap *bitmap, BlockNumber block)
 	return block | ((1U << bitmap->shift) - 1);
 }
 
-/* As BufferPoolAnnounceRange, the blocks in the bitmap, which is freed. */
+/*
+ * As BufferPoolAnnounceRange, the blocks in the bitmap, which is freed: from
+ * block first to the end, and then those before.
+ */
 void
 BufferPoolAnnounceBitmap(BufferPoolScan *scan, Relation rel,
 						 BufferPoolScanKind kind, BlockNumber blocks,
-						 tp_bitmap *bitmap)
+						 tp_bitmap *bitmap, BlockNumber first)
 {
 	tp_scan_spec spec = {0};
 
 	BufferPoolEndScan(scan);
+	spec.first = first;
 	spec.size = blocks;
 	spec.bitmap = bitmap;
 	announce(scan, rel, kind, &spec);
