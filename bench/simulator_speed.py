@@ -44,7 +44,7 @@ PAIRS: list[tuple[str, Callable[..., libcachesim.CacheBase]]] = [
     ("sieve", libcachesim.Sieve),
     ("s3fifo", libcachesim.S3FIFO),
     ("w_tinylfu", libcachesim.WTinyLFU),
-    ("hyperbolic", libcachesim.Hyperbolic),
+    ("hyperbolic:sample=64", libcachesim.Hyperbolic),
     ("opt", libcachesim.Belady),
 ]
 HASH_POWERS = (17, 18, 20, 24)
