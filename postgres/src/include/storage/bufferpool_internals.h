@@ -640,7 +640,6 @@ extern tp_services BufferPoolServices;
 
 extern Size BufferPoolScansShmemSize(bool has_algorithms);
 extern void BufferPoolScansShmemInit(bool has_algorithms);
-extern uint64 BufferPoolScansMemory(void);
 extern void BufferPoolEndScansAtExit(void);
 extern uint32 BufferPoolScanPlaces(void);
 extern bool BufferPoolLookAtScan(uint32 number, BufferPoolScanLook *look);

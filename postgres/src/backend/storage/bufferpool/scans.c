@@ -113,7 +113,7 @@ static int	announced = 0;
 /* ---- memory ---- */
 
 static bool
-is_asked(void)
+has_registry(void)
 {
 	return table != NULL;
 }
@@ -189,13 +189,6 @@ BufferPoolScansShmemInit(bool has_algorithms)
 	}
 	BufferPoolServices.scans = &scans;
 	BufferPoolServices.trails = &trails;
-}
-
-/* Bytes that the registry takes, for views. */
-uint64
-BufferPoolScansMemory(void)
-{
-	return is_asked() ? registry_size() : 0;
 }
 
 /* ---- owners ---- */
@@ -507,7 +500,7 @@ BufferPoolEndScansAtExit(void)
 uint32
 BufferPoolScanPlaces(void)
 {
-	return is_asked() ? tp_scan_places(&scans) : 0;
+	return has_registry() ? tp_scan_places(&scans) : 0;
 }
 
 /*
