@@ -422,6 +422,7 @@ static void
 begin_trail(BufferPoolScan *scan, Relation index)
 {
 	scan->owner = CurrentResourceOwner;
+	scan->reported = InvalidBlockNumber;
 	ResourceOwnerEnlarge(scan->owner);
 	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
 	scan->handle = tp_trail_begin(&trails, relation_number(index), MyProcNumber,
@@ -465,10 +466,14 @@ BufferPoolBeforeFetch(BufferPoolIndexScan *scan, Relation rel, Relation index,
 	}
 	if (scan->scan.handle == 0)
 		return;
-	if (tp_is_trail(scan->scan.handle))
-		leave_mark(&scan->scan, tid);
-	else
+	if (!tp_is_trail(scan->scan.handle))
 		BufferPoolScanAt(&scan->scan, block);
+	else if (block != scan->scan.reported)
+	{
+		/* of a block's tuples in a row, the first: those who follow agree */
+		scan->scan.reported = block;
+		leave_mark(&scan->scan, tid);
+	}
 	BufferPoolReadFor(&scan->scan);
 }
 
