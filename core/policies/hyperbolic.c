@@ -18,9 +18,10 @@
  *	5. The references to a page advance time by 16 at every 16th, and by the
  *	   others when it leaves.  So hits seldom write to the shared clock.  If the
  *	   eviction is undone, these count twice.
- *	6. A sample is 16 pages by default, the paper's 64.  On five generated
- *	   traces, with 5 and 20 % of the pages cached, 16 miss -1.3 to +3.0 %
- *	   more; where a miss costs no more than a copy, the server's throughput
+ *	6. A sample is 16 pages by default, the paper's 64.  On the
+ *	   generated traces zipf, ycsb, tpcc, oltp_scan and shifting (tidepool
+ *	   trace generate, tidepool simulate), with 5 and 20 % of the pages
+ *	   cached, 16 miss -1.3 to +3.0 % more; where a miss costs no more than a copy, the server's throughput
  *	   with 8 clients was 0.97 of stock's, with 64 it was 0.88
  *	   (bench/miss_path.py).
  *	7. A page's references stop at 2^24 - 1: then they and its age are halved.  A

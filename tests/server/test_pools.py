@@ -345,7 +345,7 @@ def test_only_superusers(server: Instance, statement: str) -> None:
 @pytest.mark.parametrize(
     "view",
     [
-        *("pg_bufferpool", "pg_stat_bufferpool", "pg_stat_progress_bufferpool"),
+        *("pg_bufferpool", "pg_stat_bufferpool", "pg_stat_progress_bufferpool", "pg_stat_scans"),
         *("pg_bufferpool_relations", "pg_bufferpool_algorithms()", "pg_bufferpool_options()"),
     ],
 )
