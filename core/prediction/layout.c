@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tidepool/prediction/scan.h"
+#include "tidepool/relaxed.h"
 
 /*
  * The speed that is assumed until one has been measured.  With a tenth and ten
@@ -101,7 +102,6 @@ tp_scans_init(uint32_t capacity, uint32_t bitmaps, void *block)
 	scans = tp_scans_view(block);
 	scans.header->relation_mask = relation_places(capacity) - 1;
 	scans.header->history_mask = history_places(capacity) - 1;
-	scans.header->block_time = FIRST_BLOCK_TIME;
 	for (uint32_t i = 0; i <= scans.header->relation_mask; i++)
 		scans.relations[i].lanes = TP_NONE;
 	for (uint32_t i = 0; i < capacity; i++)
@@ -110,5 +110,15 @@ tp_scans_init(uint32_t capacity, uint32_t bitmaps, void *block)
 		scans.bitmaps[i].shift = i + 1 < bitmaps ? i + 1 : TP_NONE;
 	scans.header->free_lanes = 0;
 	scans.header->free_bitmap = bitmaps > 0 ? 0 : TP_NONE;
+	tp_scans_forget(&scans);
 	return scans;
+}
+
+void
+tp_scans_forget(const tp_scans *scans)
+{
+	tp_store_float(&scans->header->block_time, FIRST_BLOCK_TIME);
+	tp_store_float(&scans->header->lead_time, 0);
+	for (uint32_t i = 0; i <= scans->header->history_mask; i++)
+		tp_store32(&scans->history[i].begun, 0);
 }

@@ -163,6 +163,23 @@ other_regions_are_never_expected(void **unused)
 }
 
 static void
+what_is_forgotten_is_not_expected(void **unused)
+{
+	uint64_t	now = make_history();
+
+	(void) unused;
+	tp_scans_forget(&scans);
+	assert_true(expected(100, now) == TP_NEVER);
+
+	/* from then on as if nothing had been before */
+	run(range(RELATION, 0, 1024, 16384), now);
+	assert_true(expected(100, now + 2000 * MS) == TP_NEVER);
+	run(range(RELATION, 0, 1024, 16384), now + 10000 * MS);
+	assert_about(expected(100, now + 12000 * MS) -
+				 (double) scans.header->lead_time, 10000.0 * MS);
+}
+
+static void
 history_survives_growth(void **unused)
 {
 	uint64_t	now = make_history();
@@ -279,6 +296,7 @@ main(void)
 		TEST(running_scans_bring_it_forward),
 		TEST(history_fades_when_scans_cease),
 		TEST(other_regions_are_never_expected),
+		TEST(what_is_forgotten_is_not_expected),
 		TEST(history_survives_growth),
 		TEST(the_longest_unseen_relation_gives_way),
 		TEST(alone_at_the_beginning),

@@ -5,6 +5,9 @@
 #include "announced.h"
 #include "scans.h"
 
+/* A bit that no handle has: references do not advance the scan. */
+#define STEPS (UINT64_C(1) << 30)
+
 bool
 announced_init(announced *a)
 {
@@ -22,11 +25,23 @@ announced_free(announced *a)
 }
 
 static uint64_t
-handle_of(const announced *a, uint64_t id)
+found(const announced *a, uint64_t id)
 {
 	const uint64_t *handle = pagemap_find(&a->handles, id);
 
 	return handle == NULL ? 0 : *handle;
+}
+
+static uint64_t
+handle_of(const announced *a, uint64_t id)
+{
+	return found(a, id) & ~STEPS;
+}
+
+static bool
+has_flag(const tps_events *events, size_t i, unsigned flag)
+{
+	return events->flags != NULL && (events->flags[i] & flag) != 0;
 }
 
 /* The bitmap that comes with this event, or NULL. */
@@ -71,11 +86,19 @@ end(announced *a, uint64_t handle)
 		tp_scan_end(&a->scans->view, handle);
 }
 
+/* All scans of this backend are over. */
+static void
+end_all(announced *a, uint32_t backend)
+{
+	tp_scan_end_owner(&a->scans->view, backend);
+	tp_trail_end_owner(&a->scans->trails, backend);
+}
+
 /* An index scan whose pages are unknown; others may trail it. */
 static bool
 is_trailing(const tps_events *events, size_t i)
 {
-	return events->flags != NULL && (events->flags[i] & TP_INDEX) != 0 &&
+	return has_flag(events, i, TP_INDEX) &&
 		(events->count == NULL || events->count[i] == 0);
 }
 
@@ -91,8 +114,8 @@ begin(announced *a, const tps_events *events, size_t i)
 	spec.count = events->count == NULL ? 0 : events->count[i];
 	spec.size = events->size == NULL ? 0 : events->size[i];
 	spec.low = events->low == NULL ? 0 : events->low[i];
-	spec.backward = events->flags != NULL &&
-		(events->flags[i] & EVENT_BACKWARD) != 0;
+	spec.backward = has_flag(events, i, EVENT_BACKWARD);
+	spec.companion = has_flag(events, i, EVENT_COMPANION);
 	spec.speed = events->speed == NULL ? 0 : (double) events->speed[i];
 	spec.owner = events->backend == NULL ? 0 : events->backend[i];
 	if (is_trailing(events, i))
@@ -106,13 +129,31 @@ begin(announced *a, const tps_events *events, size_t i)
 	return tp_scan_begin(&a->scans->view, &spec, event_time(events, i));
 }
 
+/* The scan has come to this block; a trail, to tuple `count` of it. */
+static void
+advance(announced *a, uint64_t handle, const tps_events *events, size_t i)
+{
+	uint32_t	block = (uint32_t) events->page[i];
+	uint64_t	tuple = events->count == NULL ? 0 : events->count[i];
+
+	if (tp_is_trail(handle))
+		tp_trail_tuple(&a->scans->trails, handle,
+					   (uint64_t) block << 16 | tuple, event_time(events, i));
+	else
+		tp_scan_advance(&a->scans->view, handle, block, event_time(events, i));
+}
+
 bool
 announced_event(announced *a, const tps_events *events, size_t i)
 {
 	uint64_t	id = events->scan == NULL ? 0 : events->scan[i];
 
 	if (id == 0)
+	{
+		if (event_kind(events, i) == EVENT_SCAN_END)
+			end_all(a, events->backend == NULL ? 0 : events->backend[i]);
 		return true;
+	}
 	switch (event_kind(events, i))
 	{
 		case EVENT_SCAN_BEGIN:
@@ -121,10 +162,11 @@ announced_event(announced *a, const tps_events *events, size_t i)
 
 			/* an id that is used again: its first scan had no end event */
 			end(a, handle_of(a, id));
-			*pagemap_at(&a->handles, id) = begin(a, events, i);
+			*pagemap_at(&a->handles, id) = begin(a, events, i) |
+				(has_flag(events, i, EVENT_STEPS) ? STEPS : 0);
 			return true;
 		case EVENT_SCAN_ADVANCE:
-			announced_reference(a, id, events->page[i], event_time(events, i));
+			advance(a, handle_of(a, id), events, i);
 			return true;
 		case EVENT_SCAN_END:
 			end(a, handle_of(a, id));
@@ -137,9 +179,12 @@ announced_event(announced *a, const tps_events *events, size_t i)
 uint64_t
 announced_reference(announced *a, uint64_t id, uint64_t page, uint64_t now)
 {
-	uint64_t	handle = handle_of(a, id);
+	uint64_t	handle = found(a, id);
 
-	/* traces do not record tuples, so pages stand for them */
+	if (handle & STEPS)
+		return handle & ~STEPS;
+
+	/* such traces do not record tuples, so pages stand for them */
 	if (tp_is_trail(handle))
 		tp_trail_tuple(&a->scans->trails, handle, page, now);
 	else

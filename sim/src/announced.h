@@ -21,7 +21,8 @@
 typedef struct announced
 {
 	tps_scans  *scans;
-	pagemap		handles;		/* id in the trace to handle */
+	pagemap		handles;		/* id in the trace to handle, with a bit for
+								 * those that step */
 } announced;
 
 bool		announced_init(announced *a);
@@ -31,8 +32,8 @@ void		announced_free(announced *a);
  * False when memory ran out. */
 bool		announced_event(announced *a, const tps_events *events, size_t i);
 
-/* A reference of scan `id` of the trace advances the scan.  Returns the scan's
- * handle, 0 if there is none. */
+/* A reference of scan `id` of the trace, which advances the scan unless the scan
+ * steps.  Returns the scan's handle, 0 if there is none. */
 uint64_t	announced_reference(announced *a, uint64_t id, uint64_t page,
 								uint64_t now);
 

@@ -35,8 +35,13 @@ enum
  */
 #define EVENT_WRITTEN_AHEAD 0x1c00
 
-/* Flag of scan begin: the scan goes from the last block to the first. */
+/*
+ * Flags of scan begin: the scan goes from the last block to the first; its
+ * references do not advance it; it is one of several processes of a scan.
+ */
 #define EVENT_BACKWARD 0x200
+#define EVENT_STEPS 0x2000
+#define EVENT_COMPANION 0x4000
 
 /* How far ahead of a reference its hash table slot is prefetched. */
 #define EVENTS_AHEAD 16

@@ -10,13 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from server.conftest import Make
+from server.recordings import records
 from server.test_pool import BUFFERS, PAGES, fill
 from tidepool.policies import parse_policy
 from tidepool.server import Instance, server_algorithms
 from tidepool.simulation import Cell, Options, recorded_layout, simulate, simulate_layouts
 from tidepool.traces import Chunk, Flag, InMemoryTrace, Kind, Trace, open_trace
 from tidepool.traces.columns import column, join, references
-from tidepool.traces.formats.recording import HEADER, RECORD
 
 BEGIN = "SELECT pg_bufferpool_reset(), pg_stat_reset_bufferpools(), pg_bufferpool_trace_start('{}')"
 END = (
@@ -73,13 +73,8 @@ def replayed(trace: Trace) -> tuple[int, int]:
 
 @pytest.mark.parametrize("algorithm", server_algorithms())
 def test_one_session(make: Make, algorithm: str) -> None:
-    # the background writer pins pages, too, for a moment; recordings have no scans
-    server = make(
-        algorithm,
-        bufferpool__batch_size="1",
-        bufferpool__max_scans="0",
-        bgwriter_lru_maxpages="0",
-    )
+    # the background writer pins pages, too, for a moment
+    server = make(algorithm, bufferpool__batch_size="1", bgwriter_lru_maxpages="0")
     fill(server)
     recording, hits, misses = record(server, statements(changes=True))
     trace = open_trace(recording)
@@ -111,11 +106,8 @@ def with_the_servers_keys(recording: Path) -> InMemoryTrace:
     of which tp_page_key adds a multiple to the rest: so it is added to the page here.
     """
     trace = open_trace(recording)
-    assert trace.length is not None
-    contents = recording.read_bytes()
-    text_size = int(np.frombuffer(contents, HEADER, 1)[0]["text_size"])
-    begin = -(-(HEADER.itemsize + text_size) // RECORD.itemsize) * RECORD.itemsize
-    data = np.frombuffer(contents, RECORD, trace.length, begin)
+    data = records(recording)
+    assert len(data) == trace.length
     data = data[data["kind"] != Kind.FORGET]
     space = data["tablespace"]
     place = murmurhash32(data["database"] ^ (space << np.uint32(16) | space >> np.uint32(16)))

@@ -14,11 +14,12 @@ import pytest
 
 from server.conftest import Make
 from server.load import wait_for
+from server.recordings import records
 from server.test_pool import PAGES, fill, violations
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
 from tidepool.traces import Chunk, Flag, Kind, Recorded, Trace, open_trace, write_trace
-from tidepool.traces.columns import column, join
+from tidepool.traces.columns import column, join, references
 
 
 def path_of(server: Instance, name: str = "a.rec") -> Path:
@@ -65,7 +66,7 @@ def test_what_is_recorded_of_a_reference(make: Make, tmp_path: Path) -> None:
     assert len(set(chunk.page[of_t & ((flags & Flag.SEQUENTIAL) != 0)].tolist())) == PAGES
     assert len(set(chunk.page[of_t & ((flags & Flag.VACUUM) != 0)].tolist())) == PAGES
     assert len(set(column(chunk, "backend", 0).tolist())) >= 2
-    assert 0 < time_[-1] < 60e6
+    assert 0 < time_[-1] - time_[0] < 60e6
 
 
 def test_pages_that_cease_to_exist(make: Make) -> None:
@@ -126,7 +127,8 @@ def test_sample_is_by_page(make: Make) -> None:
     chosen = {}
     for trace in (some, every):
         number = next(n for n, name in trace.relations.items() if name == "public.t")
-        page = whole(trace).page
+        chunk = whole(trace)
+        page = chunk.page[references(chunk)]
         chosen[trace] = (page[page >> 32 == number << 2] & 0xFFFFFFFF).tolist()
     assert PAGES * 0.15 < len(set(chosen[some])) < PAGES * 0.35
     of_chosen = [block for block in chosen[every] if block in set(chosen[some])]
@@ -160,7 +162,7 @@ def test_a_full_ring_drops_and_counts(make: Make) -> None:
     written, dropped = map(int, server.query(STATE.format("written, dropped")).split("|"))
     assert dropped > 0 and written + dropped > 0
     trace = open_trace(path_of(server))
-    assert len(whole(trace)) == written
+    assert len(records(path_of(server))) == written
     assert written + dropped >= 20 * PAGES
     assert f"WARNING:  {dropped} events are missing from the recording" in out
     assert 'HINT:  Set "bufferpool.trace_buffers", which is 1, to a larger value' in out
@@ -353,7 +355,7 @@ def test_a_full_disk_ends_the_recording_only(make: Make) -> None:
         server.query(STOP)
     trace = open_trace(path_of(server))
     written = int(server.query(STATE.format("written")))
-    assert trace.length == written > 0
+    assert len(records(path_of(server))) == written > 0
     assert trace.recorded is not None and trace.recorded.dropped == 0
     assert "could not write to file" in str(trace.recorded.error)
     assert path_of(server).stat().st_size == int(server.query(STATE.format("bytes")))
@@ -378,7 +380,7 @@ def test_a_file_that_has_become_large_ends_the_recording(make: Make) -> None:
     assert 40_000 < size <= 65536
     assert server.query(STATE.format("bytes")) == str(size)
     trace = open_trace(path_of(server))
-    assert len(whole(trace)) == int(server.query(STATE.format("written")))
+    assert len(records(path_of(server))) == int(server.query(STATE.format("written")))
     assert trace.recorded is not None and trace.recorded.error == message
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import struct
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tidepool.errors import TraceError
@@ -25,7 +27,8 @@ from tidepool.traces import (
 )
 from traces.helpers import rows, whole
 
-READ, FORGET, WRITTEN, POOL, MOVED, TEXT, END = 0, 5, 9, 10, 11, 254, 255
+READ, FORGET, WRITTEN, POOL, MOVED, READS_FOR, TEXT, END = 0, 5, 9, 10, 11, 253, 254, 255
+FOR_SCAN = 0x2000
 
 SERVER = {
     "server_version": "18.6",
@@ -58,7 +61,7 @@ def record(
     process: int = 77,
     pool: int = 0,
 ) -> bytes:
-    """Of database 5; ``time`` in microseconds since the beginning."""
+    """Of database 5; ``time`` in microseconds since the beginning, at 1,000."""
     by = process | pool << 24
     return struct.pack(
         "<QIIIIIHBB", 1_000_000 + time * 1000, 1663, 5, file, block, by, flags, fork, kind
@@ -109,7 +112,12 @@ def test_what_is_read(tmp_path: Path) -> None:
         page_number(2, 3),
     ]
     assert chunk.kind is not None and chunk.kind.tolist() == [0, 1, 0, 5]
-    assert chunk.time is not None and chunk.time.tolist() == [5, 6, 6, 9]  # never decreasing
+    assert chunk.time is not None and chunk.time.tolist() == [
+        1005,
+        1006,
+        1006,
+        1009,
+    ]  # never decreasing
     assert chunk.flags is not None and chunk.flags.tolist() == [0x110, 0, 0, 0]
     assert chunk.backend is not None and set(chunk.backend.tolist()) == {77}
 
@@ -152,7 +160,7 @@ GOLDEN = bytes.fromhex(
 def test_the_format(tmp_path: Path) -> None:
     trace = open_trace(write(tmp_path, GOLDEN))
     assert rows(trace) == [
-        (page_number(1, 7), 0, 0x100, 2000, 77, 0, 0, 0, 0, 0, 0, None),
+        (page_number(1, 7), 0, 0x100, 3000, 77, 0, 0, 0, 0, 0, 0, None),
     ]
     assert trace.page_size == 8192
     assert trace.relations == {1: "public.t"}
@@ -212,6 +220,112 @@ def test_without_named_pools(tmp_path: Path) -> None:
     data = header(version=3, pools=[DEFAULT]) + EVENTS + end()
     recorded = open_trace(write(tmp_path, data)).recorded
     assert recorded is not None and recorded.pools == ()
+
+
+# ---- scans ----
+
+
+def begin(
+    time: int, scan: int, file: int, first: int, count: int, size: int, flags: int = 0, **more: Any
+) -> list[bytes]:
+    """The records of a scan that begins; ``bitmap``: its bytes."""
+    bitmap = more.pop("bitmap", b"")
+    text = struct.pack("<QII", scan, len(bitmap) or count, size) + bitmap
+    event = record(time, file, first, Kind.SCAN_BEGIN, flags | Flag.STEPS, **more)
+    rest = record(time, 0, 0, TEXT, **more)
+    parts = [text[at : at + 16].ljust(16, b"\0") for at in range(0, len(text), 16)]
+    return [event, *(rest[:8] + part + rest[24:] for part in parts)]
+
+
+def of_scan(
+    time: int, kind: int, scan: int, block: int = 0, tuple_: int = 0, by: int = 77
+) -> bytes:
+    event = record(time, tuple_, block, kind, process=by)
+    return event[:8] + struct.pack("<Q", scan) + event[16:]
+
+
+def test_scans(tmp_path: Path) -> None:
+    """Two scans of a table by two processes: each reference is for the one named last."""
+    one, two = 7 << 32 | 3, 1 << 63 | 4
+    of = [
+        *begin(1, one, 300, 128, 1000, 2000, Flag.SEQUENTIAL | Flag.MET),
+        *begin(1, two, 300, 999, 500, 0, Flag.INDEX | Flag.BACKWARD, process=5),
+        of_scan(2, READS_FOR, one),
+        of_scan(2, READS_FOR, two, by=5),
+        record(2, 300, 128, flags=FOR_SCAN | Flag.HIT),
+        record(2, 300, 999, flags=FOR_SCAN, process=5),
+        record(2, 100, 1),
+        record(3, 300, 129, flags=FOR_SCAN),
+        of_scan(4, Kind.SCAN_ADVANCE, one, 136),
+        of_scan(5, Kind.SCAN_END, one),
+        of_scan(6, Kind.SCAN_END, 0, by=5),
+    ]
+    trace = open_trace(write(tmp_path, header(version=4) + b"".join(of) + end(f300="t")))
+    assert trace.length == 9
+    assert trace.relations == {2: "t"}
+    forward, backward = Flag.SEQUENTIAL | Flag.MET | Flag.STEPS, Flag.INDEX | Flag.BACKWARD
+    at = partial(page_number, 2)
+    begins, advances, ends = Kind.SCAN_BEGIN, Kind.SCAN_ADVANCE, Kind.SCAN_END
+    assert rows(trace) == [
+        (at(128), begins, forward, 1001, 77, one, 1000, 2000, 0, 0, 0, None),
+        (at(999), begins, backward | Flag.STEPS, 1001, 5, two, 500, 0, 0, 0, 0, None),
+        (at(128), 0, Flag.HIT, 1002, 77, one, 0, 0, 0, 0, 0, None),
+        (at(999), 0, 0, 1002, 5, two, 0, 0, 0, 0, 0, None),
+        (page_number(1, 1), 0, 0, 1002, 77, 0, 0, 0, 0, 0, 0, None),
+        (at(129), 0, 0, 1003, 77, one, 0, 0, 0, 0, 0, None),
+        (at(136), advances, 0, 1004, 77, one, 0, 0, 0, 0, 0, None),
+        (0, ends, 0, 1005, 77, one, 0, 0, 0, 0, 0, None),
+        (0, ends, 0, 1006, 5, 0, 0, 0, 0, 0, 0, None),
+    ]
+    write_trace(trace, tmp_path / "t.parquet")
+    assert rows(open_trace(tmp_path / "t.parquet")) == rows(trace)
+
+
+def test_a_scan_named_in_an_earlier_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidepool.traces.formats.recording.CHUNK_ROWS", 4)
+    of = [*begin(1, 9, 300, 0, 1000, 1000), of_scan(1, READS_FOR, 9)]
+    of += [record(2, 300, block, flags=FOR_SCAN) for block in range(10)]
+    of += [of_scan(3, Kind.SCAN_ADVANCE, 9, 500)]
+    trace = open_trace(write(tmp_path, header(version=4) + b"".join(of) + end()))
+    assert [row[5] for row in rows(trace)] == [9] * 12
+    assert rows(trace)[-1][0] == page_number(1, 500)
+
+
+def test_trails(tmp_path: Path) -> None:
+    """An index scan without blocks names the index, and advances to tuples."""
+    of = [*begin(1, 9, 300, 0, 0, 12345, Flag.INDEX), of_scan(2, Kind.SCAN_ADVANCE, 9, 70, 3)]
+    begun, mark = rows(open_trace(write(tmp_path, header(version=4) + b"".join(of) + end())))
+    assert begun[6:8] == (0, 12345)
+    assert mark[0] == page_number(1, 70)
+    assert mark[6] == 3
+
+
+@pytest.mark.parametrize(
+    ("size", "bits", "groups", "count"),
+    [
+        (1000, b"\x81", [0, 7], 128 + 1000 - 7 * 128),
+        (1024, b"\x81", [0, 7], 256),
+        (4096 * 128, b"\x01" + bytes(511), [0], 128),
+        # twice as large: a bit is two groups
+        (8192 * 128 - 1, b"\x02" + bytes(510) + b"\x80", [2, 3, 8190, 8191], 4 * 128 - 1),
+    ],
+)
+def test_bitmaps(tmp_path: Path, size: int, bits: bytes, groups: list[int], count: int) -> None:
+    of = begin(1, 9, 300, 0, 0, size, Flag.BITMAP, bitmap=bits)
+    ((*_, scan, found, _, _, _, _, bitmap),) = rows(
+        open_trace(write(tmp_path, header(version=4) + b"".join(of) + end()))
+    )
+    assert (scan, found) == (9, count)
+    assert bitmap is not None
+    set_ = np.flatnonzero(np.unpackbits(np.frombuffer(bitmap, np.uint8), bitorder="little"))
+    assert set_.tolist() == groups
+
+
+def test_a_scan_that_lacks_a_record_is_left_out(tmp_path: Path) -> None:
+    of = begin(1, 9, 300, 0, 0, 1000, Flag.BITMAP, bitmap=bytes(20))
+    of = [*of[:-1], record(2, 300, 1), *begin(3, 10, 300, 0, 500, 1000)]
+    trace = open_trace(write(tmp_path, header(version=4) + b"".join(of) + end()))
+    assert [row[1] for row in rows(trace)] == [Kind.READ, Kind.SCAN_BEGIN]
 
 
 @pytest.mark.parametrize("cut", range(1, 160, 7))
@@ -281,7 +395,7 @@ def test_what_the_server_ran_is_kept(tmp_path: Path) -> None:
     [
         (header()[:31], "the file ends within its header"),
         (header()[:-1], "the file ends within its header"),
-        (header(version=1), "version 1 of recordings is not supported, only 2 and 3"),
+        (header(version=1), "version 1 of recordings is not supported, only 2 to 4"),
         (header(page_size=0), "damaged header"),
         (header(seed="1"), "damaged header"),
         (header(seed=-1), "damaged header"),

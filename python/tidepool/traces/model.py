@@ -31,7 +31,9 @@ class Kind(IntEnum):
     blocks, unless that is unknown.  With a bitmap it will read the block
     groups set in it instead, without wrapping.  ``speed`` is in blocks a
     second, if known.  A READ with the scan's number advances the scan to that
-    page; so does SCAN_ADVANCE where reads are not recorded.  SCAN_END ends it.
+    page, unless the scan is flagged STEPS; so does SCAN_ADVANCE, of an index
+    scan whose pages are unknown to tuple ``count`` of the page.  SCAN_END ends
+    it; without a number, all scans of the backend.
     FORGET: ``count`` pages from ``page`` on ceased to exist (0: all from
     ``page`` to the end of the relation's fork).
     PINNED: the page is in use and cannot be evicted until UNPINNED.  DIRTIED:
@@ -69,6 +71,9 @@ class Flag(IntFlag):
     INDEX = 0x40  # through an index scan
     HIT = 0x100  # the recording server found the page resident
     BACKWARD = 0x200  # SCAN_BEGIN: towards lower block numbers
+    STEPS = 0x2000  # SCAN_BEGIN: only SCAN_ADVANCE advances the scan, not its reads
+    COMPANION = 0x4000  # SCAN_BEGIN: one of several processes of a scan
+    MET = 0x8000  # SCAN_BEGIN: begins where another scan was, not with its first block
     BY_BACKGROUND_WRITER = 0x400  # WRITTEN; by a query, if none of the three
     BY_POOL_WRITER = 0x800
     BY_CHECKPOINTER = 0x1000

@@ -275,6 +275,13 @@ void		tp_scan_end(const tp_scans *scans, uint64_t handle);
 uint32_t	tp_scan_end_owner(const tp_scans *scans, uint32_t owner);
 
 /*
+ * Forget how relations have been scanned and how fast: what is expected then
+ * depends on the scans from now on.  Running ones stay.  The caller holds the
+ * registry's lock exclusively.
+ */
+void		tp_scans_forget(const tp_scans *scans);
+
+/*
  * Microseconds until one of the running scans reads this page; TP_NEVER if
  * none will.
  */

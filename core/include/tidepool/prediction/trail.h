@@ -147,10 +147,11 @@ uint64_t	tp_trail_begin(const tp_trails *trails, uint64_t index,
 
 /*
  * The scan has come to this tuple (any number that identifies it in the
- * index).  A handle of 0, of a scan that has ended, or of scan.h's, does
+ * index).  Returns whether it is one that is marked; calls with others could be
+ * left out.  A handle of 0, of a scan that has ended, or of scan.h's, does
  * nothing.
  */
-void		tp_trail_tuple(const tp_trails *trails, uint64_t handle,
+bool		tp_trail_tuple(const tp_trails *trails, uint64_t handle,
 						   uint64_t tuple, uint64_t now);
 
 /* The scan is over.  Handles as for tp_trail_tuple. */

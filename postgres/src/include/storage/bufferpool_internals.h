@@ -325,7 +325,8 @@ BufferPoolAccessAt(uint64 time, uint32 flags)
 {
 	tp_access	access = {.now = time};
 
-	access.scan = BufferPoolReadingFor;
+	if (!BufferPoolIsRecordedScan(BufferPoolReadingFor))
+		access.scan = BufferPoolReadingFor;
 	access.backend = MyProcNumber;
 	access.flags = flags;
 	return access;
@@ -641,6 +642,7 @@ extern tp_services BufferPoolServices;
 extern Size BufferPoolScansShmemSize(bool has_algorithms);
 extern void BufferPoolScansShmemInit(bool has_algorithms);
 extern void BufferPoolEndScansAtExit(void);
+extern void BufferPoolForgetScans(void);
 extern uint32 BufferPoolScanPlaces(void);
 extern bool BufferPoolLookAtScan(uint32 number, BufferPoolScanLook *look);
 extern bool BufferPoolScanAwaits(uint32 number, BlockNumber block);

@@ -15,6 +15,7 @@
 
 #include "port/atomics.h"
 #include "storage/buf_internals.h"
+#include "storage/bufferpool_recording.h"
 #include "storage/procnumber.h"
 
 /* Events in a ring, a power of two; -1: not decided yet; 0: no recording. */
@@ -38,6 +39,14 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 /* What happened, numbered as in the trace format. */
 #define RECORD_READ			0
 #define RECORD_WRITE		1	/* a new block */
+#define RECORD_SCAN_BEGIN	2	/* a scan begins with this block:
+								 * RecordedScan, perhaps a bitmap, in this
+								 * process's next records */
+#define RECORD_SCAN_ADVANCE 3	/* the scan that is in place of tablespace and
+								 * database has come to this block; the trail,
+								 * to the tuple with the number in place of
+								 * the file */
+#define RECORD_SCAN_END		4	/* that scan is over; 0: all of the process */
 #define RECORD_FORGET		5	/* this block and those after it are gone */
 #define RECORD_PINNED		6	/* a search found the page pinned */
 #define RECORD_UNPINNED		7	/* that page can be evicted again */
@@ -48,11 +57,25 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_MOVED		11	/* a buffer has gone to the pool with this
 								 * number */
 #define RECORD_PAGE_MOVED	12	/* a resident page has gone to this pool */
+#define RECORD_READS_FOR	253 /* the scan that is in place of tablespace and
+								 * database is the one that the process's next
+								 * references with RECORD_FOR_SCAN are for */
 #define RECORD_TEXT			254 /* RECORD_TEXT_BYTES of it, in place of a page */
 #define RECORD_END			255 /* in files only: no records follow */
 
-/* A flag of references in addition to the core's, as in the trace format. */
+/* Flags of references in addition to the core's, the first as in the trace
+ * format. */
 #define RECORD_HIT			0x100
+#define RECORD_FOR_SCAN		0x2000
+
+/* Flags of the begin of a scan, as in the trace format; and TP_VACUUM. */
+#define RECORD_SEQUENTIAL	0x10
+#define RECORD_BITMAP		0x20	/* its groups follow */
+#define RECORD_INDEX		0x40	/* without blocks: a trail */
+#define RECORD_BACKWARD		0x200
+#define RECORD_STEPS		0x2000	/* references do not advance the scan */
+#define RECORD_COMPANION	0x4000
+#define RECORD_MET			0x8000
 
 /* Flags of written pages: by whom; none of them: who wants the buffer. */
 #define RECORD_BY_BGWRITER	0x400
@@ -86,6 +109,19 @@ StaticAssertDecl(sizeof(BufferRecord) == 32, "a record has no padding");
 StaticAssertDecl(MAX_BACKENDS < 1 << RECORD_POOL_SHIFT,
 				 "a process leaves room for a pool");
 
+/* What follows a scan's begin. */
+typedef struct RecordedScan
+{
+	uint64		handle;
+	uint32		count;			/* blocks; with a bitmap, its bytes, which
+								 * follow; of a trail, 0 */
+	uint32		size;			/* as in tp_scan_spec; of a trail, the number
+								 * of the index */
+} RecordedScan;
+
+StaticAssertDecl(sizeof(RecordedScan) == RECORD_TEXT_BYTES,
+				 "a scan takes one record of text");
+
 /* One process's events that have not been written yet. */
 typedef struct BufferRing
 {
@@ -109,19 +145,16 @@ typedef struct BufferRings
 
 extern PGDLLIMPORT BufferRings BufferPoolRings;
 
-extern PGDLLIMPORT volatile uint32 *BufferPoolRecordingFlag;
-
 /* [buf_id]: a search found the page in the buffer pinned, and it still is. */
 extern PGDLLIMPORT bool *BufferPoolMetPinned;
 
-/* Is a recording in progress?  May lag behind for an instant. */
-static inline bool
-BufferPoolRecording(void)
-{
-	return unlikely(*BufferPoolRecordingFlag != 0);
-}
-
 /* recorder.c */
+extern uint32 BufferPoolRecordingSerial(void);
+extern bool BufferPoolPutRecord(const BufferTag *tag, uint8 kind, uint32 flags,
+								int pool, uint64 time);
+extern void BufferPoolPutText(const void *text, Size size, int pool,
+							  uint64 time);
+extern uint32 BufferPoolRecordedScanNumber(void);
 extern int	BufferPoolRingCount(void);
 extern int	BufferPoolDefaultTraceBuffers(void);
 extern Size BufferPoolRecorderShmemSize(void);
@@ -147,6 +180,21 @@ extern void BufferPoolStartRecording(uint64 threshold, int recorder);
 extern void BufferPoolStopRecording(void);
 extern uint64 BufferPoolRecordsDropped(void);
 extern const char *BufferPoolParameters(void);
+
+/* recorded_scans.c */
+struct tp_scan_spec;
+extern bool BufferPoolRecordReader(uint64 time);
+extern uint64 BufferPoolRecordedScan(bool trail);
+extern void BufferPoolRecordScanBegin(uint64 handle,
+									  const RelFileLocator *locator,
+									  const struct tp_scan_spec *spec,
+									  uint32 flags, uint64 now);
+extern void BufferPoolRecordTrailBegin(uint64 handle,
+									   const RelFileLocator *table,
+									   uint32 index, uint64 now);
+extern void BufferPoolRecordScanAdvance(uint64 handle, BlockNumber block,
+										OffsetNumber tuple, uint64 now);
+extern void BufferPoolRecordScanEnd(uint64 handle);
 
 /*
  * Call during a recording, after this process has given up its pin on this

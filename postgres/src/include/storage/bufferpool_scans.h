@@ -27,6 +27,7 @@
 #define BUFFERPOOL_SCANS_H
 
 #include "storage/block.h"
+#include "storage/bufferpool_recording.h"
 #include "storage/itemptr.h"
 #include "utils/relcache.h"
 #include "utils/resowner.h"
@@ -59,6 +60,7 @@ typedef struct BufferPoolIndexScan
 								 * the scan goes towards lower blocks */
 	double		pages;			/* that it is expected to fetch; 0: unknown */
 	uint32		fetches;		/* so far, as far as they are counted */
+	bool		watched;		/* someone asks for scans */
 } BufferPoolIndexScan;
 
 /* Blocks of a relation's main fork, in the order in which they are read. */
@@ -112,11 +114,18 @@ BufferPoolExpectOrder(BufferPoolIndexScan *scan, double correlation,
 	scan->pages = pages;
 }
 
+/* Does anyone, the algorithm of a pool or a recording, ask for scans? */
+static inline bool
+BufferPoolWatchesScans(void)
+{
+	return BufferPoolAskedForScans || BufferPoolRecording();
+}
+
 /* Shall a scan of this relation, of so many blocks, be announced? */
 static inline bool
 BufferPoolAnnounces(Relation rel, BlockNumber blocks)
 {
-	return BufferPoolAskedForScans && BufferPoolAsksForScans(rel, blocks);
+	return BufferPoolWatchesScans() && BufferPoolAsksForScans(rel, blocks);
 }
 
 /*
@@ -158,12 +167,13 @@ BufferPoolEndScan(BufferPoolScan *scan)
 		BufferPoolForgetScan(scan);
 }
 
-/* The index scan is over, or begins anew. */
+/* The index scan begins, perhaps anew. */
 static inline void
-BufferPoolEndIndexScan(BufferPoolIndexScan *scan)
+BufferPoolBeginIndexScan(BufferPoolIndexScan *scan)
 {
 	BufferPoolEndScan(&scan->scan);
 	scan->fetches = 0;
+	scan->watched = BufferPoolWatchesScans();
 }
 
 #endif							/* BUFFERPOOL_SCANS_H */

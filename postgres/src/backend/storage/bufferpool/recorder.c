@@ -44,9 +44,11 @@
 typedef struct RecorderShared
 {
 	volatile uint32 recording;
+	volatile uint32 serial;		/* of the recording */
 	int			recorder;		/* its ProcNumber */
 	uint64		threshold;		/* pages with a lower hash are recorded */
 	uint64		dropped_before; /* sum over the rings at the start */
+	pg_atomic_uint32 scans;		/* announced to recordings alone */
 } RecorderShared;
 
 int			bufferpool_trace_buffers = -1;
@@ -176,7 +178,10 @@ BufferPoolRecorderShmemInit(void)
 	shared = ShmemInitStruct("Buffer Pool Recorder", sizeof(RecorderShared),
 							 &found);
 	if (!found)
+	{
 		MemSet(shared, 0, sizeof(RecorderShared));
+		pg_atomic_init_u32(&shared->scans, 0);
+	}
 	all->capacity = bufferpool_trace_buffers;
 	if (all->capacity == 0)
 		return;
@@ -225,6 +230,20 @@ event_time(void)
 	return search_began != 0 ? search_began : BufferPoolRecorderTime();
 }
 
+/* Another number for each recording, never 0. */
+uint32
+BufferPoolRecordingSerial(void)
+{
+	return shared->serial;
+}
+
+/* A number for a scan that no algorithm knows of. */
+uint32
+BufferPoolRecordedScanNumber(void)
+{
+	return pg_atomic_fetch_add_u32(&shared->scans, 1);
+}
+
 /*
  * Is this page in the sample?  The rule of docs/trace-format.md for seed 0,
  * with the file number in place of the relation number.
@@ -240,10 +259,11 @@ in_sample(const BufferTag *tag)
 }
 
 /*
- * Put an event into this process's ring.  Returns whether there was room.
+ * Put an event into this process's ring.  Returns whether there was room.  Never
+ * blocks, allocates or fails.
  */
-static bool
-put(const BufferTag *tag, uint8 kind, uint32 flags, int pool, uint64 time)
+bool
+BufferPoolPutRecord(const BufferTag *tag, uint8 kind, uint32 flags, int pool, uint64 time)
 {
 	BufferRings *all = &BufferPoolRings;
 	BufferRing *ring;
@@ -342,7 +362,9 @@ BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags,
 		return 0;
 	if (time == 0)
 		time = BufferPoolRecorderTime();
-	(void) put(tag, kind, flags, pool, time);
+	if (BufferPoolReadingFor != 0 && BufferPoolRecordReader(time))
+		flags |= RECORD_FOR_SCAN;
+	(void) BufferPoolPutRecord(tag, kind, flags, pool, time);
 	wake_recorder();
 	return time / NS_PER_US;
 }
@@ -352,7 +374,7 @@ void
 BufferPoolRecordDirtied(const BufferTag *tag)
 {
 	if (in_sample(tag))
-		(void) put(tag, RECORD_DIRTIED, 0, 0, BufferPoolRecorderTime());
+		(void) BufferPoolPutRecord(tag, RECORD_DIRTIED, 0, 0, BufferPoolRecorderTime());
 }
 
 /* The part of this process in the writing of pages. */
@@ -381,8 +403,8 @@ void
 BufferPoolRecordWritten(const BufferTag *tag)
 {
 	if (in_sample(tag))
-		(void) put(tag, RECORD_WRITTEN, writer_flags(), 0,
-				   chosen_at != 0 ? chosen_at : BufferPoolRecorderTime());
+		(void) BufferPoolPutRecord(tag, RECORD_WRITTEN, writer_flags(), 0,
+								   chosen_at != 0 ? chosen_at : BufferPoolRecorderTime());
 }
 
 /* The time of the choice that this event follows from, if there was one. */
@@ -410,7 +432,7 @@ BufferPoolRecordMoved(int from, int to)
 	if (!BufferPoolRecording())
 		return;
 	tag.blockNum = to;
-	(void) put(&tag, RECORD_MOVED, 0, from, time);
+	(void) BufferPoolPutRecord(&tag, RECORD_MOVED, 0, from, time);
 	wake_recorder();
 }
 
@@ -421,13 +443,35 @@ BufferPoolRecordPageMoved(const BufferTag *tag, int pool)
 	uint64		time = time_of_choice();
 
 	if (in_sample(tag))
-		(void) put(tag, RECORD_PAGE_MOVED, 0, pool, time);
+		(void) BufferPoolPutRecord(tag, RECORD_PAGE_MOVED, 0, pool, time);
 	wake_recorder();
 }
 
 /*
+ * Put text, or other bytes, behind the event that they belong to.  If there is
+ * no room for a part, readers notice.
+ */
+void
+BufferPoolPutText(const void *text, Size size, int pool, uint64 time)
+{
+	BufferTag	tag = no_page;
+
+	for (Size at = 0; at < size; at += RECORD_TEXT_BYTES)
+	{
+		Oid			part[RECORD_TEXT_BYTES / sizeof(Oid)] = {0};
+
+		memcpy(part, (const char *) text + at, Min(size - at, RECORD_TEXT_BYTES));
+		tag.spcOid = part[0];
+		tag.dbOid = part[1];
+		tag.relNumber = part[2];
+		tag.blockNum = part[3];
+		(void) BufferPoolPutRecord(&tag, RECORD_TEXT, 0, pool, time);
+	}
+}
+
+/*
  * Record that a pool has this definition from now on (definitions are
- * described in docs/trace-format.md).  If a part of it is dropped for want of room, readers notice.
+ * described in docs/trace-format.md).
  */
 void
 BufferPoolRecordDefinition(int pool, const char *text)
@@ -437,19 +481,8 @@ BufferPoolRecordDefinition(int pool, const char *text)
 	size_t		size = strlen(text);
 
 	tag.blockNum = size;
-	if (!put(&tag, RECORD_POOL, 0, pool, time))
-		return;
-	for (size_t at = 0; at < size; at += RECORD_TEXT_BYTES)
-	{
-		Oid			part[RECORD_TEXT_BYTES / sizeof(Oid)] = {0};
-
-		memcpy(part, text + at, Min(size - at, RECORD_TEXT_BYTES));
-		tag.spcOid = part[0];
-		tag.dbOid = part[1];
-		tag.relNumber = part[2];
-		tag.blockNum = part[3];
-		(void) put(&tag, RECORD_TEXT, 0, pool, time);
-	}
+	if (BufferPoolPutRecord(&tag, RECORD_POOL, 0, pool, time))
+		BufferPoolPutText(text, size, pool, time);
 	wake_recorder();
 }
 
@@ -463,7 +496,7 @@ BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 	if (!BufferPoolRecording())
 		return;
 	InitBufferTag(&tag, &locator, fork, first);
-	(void) put(&tag, RECORD_FORGET, 0, 0, BufferPoolRecorderTime());
+	(void) BufferPoolPutRecord(&tag, RECORD_FORGET, 0, 0, BufferPoolRecorderTime());
 	wake_recorder();
 }
 
@@ -477,8 +510,8 @@ record_pins(BufferDesc *buf, bool pinned)
 {
 	if (BufferPoolMetPinned[buf->buf_id] != pinned &&
 		(!in_sample(&buf->tag) ||
-		 put(&buf->tag, pinned ? RECORD_PINNED : RECORD_UNPINNED, 0, 0,
-			 event_time())))
+		 BufferPoolPutRecord(&buf->tag, pinned ? RECORD_PINNED : RECORD_UNPINNED, 0, 0,
+							 event_time())))
 		BufferPoolMetPinned[buf->buf_id] = pinned;
 }
 
@@ -546,6 +579,7 @@ BufferPoolStartRecording(uint64 threshold, int recorder)
 
 		pg_atomic_write_u64(&ring->tail, pg_atomic_read_u64(&ring->head));
 	}
+	shared->serial++;
 	shared->threshold = threshold;
 	shared->recorder = recorder;
 	shared->dropped_before = dropped_ever();

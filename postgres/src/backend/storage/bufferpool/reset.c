@@ -137,6 +137,7 @@ try_reset(void)
 	if (done)
 	{
 		begin_pools();
+		BufferPoolForgetScans();
 		StrategyReset();
 	}
 	unlock_mapping();

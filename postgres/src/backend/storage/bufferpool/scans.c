@@ -26,6 +26,9 @@
  * Owned by the leader, the scan would end while others read if the leader is
  * done first, and would have no owner where the leader takes no part.
  *
+ * During a recording all scans are announced.  Those that no algorithm asks for
+ * are in the recording alone (recorded_scans.c), and have no number.
+ *
  * src/backend/storage/bufferpool/scans.c
  *
  *-------------------------------------------------------------------------
@@ -37,6 +40,7 @@
 #include "catalog/catalog.h"
 #include "miscadmin.h"
 #include "storage/bufferpool_internals.h"
+#include "storage/bufferpool_recorder.h"
 #include "storage/shmem.h"
 #include "utils/rel.h"
 
@@ -194,7 +198,7 @@ BufferPoolScansShmemInit(bool has_algorithms)
 /* ---- owners ---- */
 
 static void
-end_scan(uint64 handle, BufferPoolCounter counter)
+unregister(uint64 handle, BufferPoolCounter counter)
 {
 	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
 	if (tp_is_trail(handle))
@@ -205,6 +209,15 @@ end_scan(uint64 handle, BufferPoolCounter counter)
 	if (!tp_is_trail(handle))
 		BufferPoolCount(&BufferPools[table->details[tp_scan_number(handle)].pool],
 						counter);
+}
+
+static void
+end_scan(uint64 handle, BufferPoolCounter counter)
+{
+	if (BufferPoolRecording())
+		BufferPoolRecordScanEnd(handle);
+	if (!BufferPoolIsRecordedScan(handle))
+		unregister(handle, counter);
 	announced--;
 	if (BufferPoolReadingFor == handle)
 		BufferPoolReadingFor = 0;
@@ -232,6 +245,14 @@ static const ResourceOwnerDesc scan_owner = {
 
 /* ---- announcing ---- */
 
+/* Does the algorithm of the relation's pool ask for scans? */
+static bool
+pool_asks(Relation rel)
+{
+	return has_registry() &&
+		(BufferPoolForRelation(rel, NULL)->flags & TP_ASKS_SCANS) != 0;
+}
+
 /*
  * Shall a scan of this relation, of so many blocks, be announced?  Catalogs
  * are not: the scans of them are short, and made by commands that should not
@@ -242,7 +263,7 @@ BufferPoolAsksForScans(Relation rel, BlockNumber blocks)
 {
 	return blocks >= LEAST_BLOCKS && !RelationUsesLocalBuffers(rel) &&
 		!IsCatalogRelation(rel) && CurrentResourceOwner != NULL &&
-		(BufferPoolForRelation(rel, NULL)->flags & TP_ASKS_SCANS) != 0;
+		(BufferPoolRecording() || pool_asks(rel));
 }
 
 static uint64
@@ -254,24 +275,19 @@ relation_number(Relation rel)
 	return BufferTagPage(&tag).relation;
 }
 
-static void
-announce(BufferPoolScan *scan, Relation rel, BufferPoolScanKind kind,
-		 tp_scan_spec *spec)
+/* Enter the scan into the registry.  Returns its handle, or 0. */
+static uint64
+enter(Relation rel, BufferPoolScanKind kind, const tp_scan_spec *spec,
+	  uint64 now)
 {
 	BufferPool *pool = BufferPoolForRelation(rel, NULL);
-	uint64		now = BufferPoolNow();
+	uint64		handle;
 
-	spec->relation = relation_number(rel);
-	spec->owner = MyProcNumber;
-	spec->companion = IsParallelWorker();
-	scan->owner = CurrentResourceOwner;
-	scan->reported = InvalidBlockNumber;
-	ResourceOwnerEnlarge(scan->owner);
 	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
-	scan->handle = tp_scan_begin(&scans, spec, now);
-	if (scan->handle != 0)
+	handle = tp_scan_begin(&scans, spec, now);
+	if (handle != 0)
 	{
-		ScanDetails *details = &table->details[tp_scan_number(scan->handle)];
+		ScanDetails *details = &table->details[tp_scan_number(handle)];
 
 		details->database = rel->rd_locator.dbOid;
 		details->relation = RelationGetRelid(rel);
@@ -279,15 +295,57 @@ announce(BufferPoolScan *scan, Relation rel, BufferPoolScanKind kind,
 		details->pool = BufferPoolNumber(pool);
 	}
 	LWLockRelease(&table->lock);
-	if (scan->handle == 0)
-	{
-		BufferPoolCount(pool, BUFFERPOOL_SCANS_REFUSED);
-		return;
-	}
+	BufferPoolCount(pool, handle == 0 ? BUFFERPOOL_SCANS_REFUSED :
+					BUFFERPOOL_SCANS_BEGUN);
+	return handle;
+}
+
+/* The scan belongs to the current resource owner, which has room for it. */
+static void
+own(BufferPoolScan *scan)
+{
+	scan->owner = CurrentResourceOwner;
 	ResourceOwnerRemember(scan->owner, UInt64GetDatum(scan->handle),
 						  &scan_owner);
 	announced++;
-	BufferPoolCount(pool, BUFFERPOOL_SCANS_BEGUN);
+}
+
+/* The flags in recordings of scans of this kind. */
+static uint32
+recorded_kind(BufferPoolScanKind kind)
+{
+	switch (kind)
+	{
+		case BUFFERPOOL_BITMAP_SCAN:
+			return RECORD_BITMAP;
+		case BUFFERPOOL_INDEX_SCAN:
+			return RECORD_INDEX;
+		case BUFFERPOOL_VACUUM_SCAN:
+			return TP_VACUUM | RECORD_SEQUENTIAL;
+		default:
+			return RECORD_SEQUENTIAL;
+	}
+}
+
+static void
+announce(BufferPoolScan *scan, Relation rel, BufferPoolScanKind kind,
+		 tp_scan_spec *spec)
+{
+	uint64		now = BufferPoolNow();
+
+	spec->relation = relation_number(rel);
+	spec->owner = MyProcNumber;
+	spec->companion = IsParallelWorker();
+	scan->reported = InvalidBlockNumber;
+	ResourceOwnerEnlarge(CurrentResourceOwner);
+	scan->handle = pool_asks(rel) ? enter(rel, kind, spec, now) :
+		BufferPoolRecordedScan(false);
+	if (scan->handle == 0)
+		return;
+	own(scan);
+	if (BufferPoolRecording())
+		BufferPoolRecordScanBegin(scan->handle, &rel->rd_locator, spec,
+								  recorded_kind(kind), now);
 }
 
 /*
@@ -330,6 +388,8 @@ BufferPoolMeetingBlock(Relation rel, BlockNumber blocks, BlockNumber hint)
 	tp_scan_spec spec = {0};
 	BlockNumber block;
 
+	if (!pool_asks(rel))
+		return hint;
 	spec.relation = relation_number(rel);
 	spec.count = spec.size = blocks;
 	block = tp_scan_meet(&scans, &spec, BufferPoolNow());
@@ -344,7 +404,8 @@ BufferPoolMeetingGroup(Relation rel, BlockNumber blocks,
 {
 	tp_scan_spec spec = {0};
 
-	if (!synchronize_seqscans || !bufferpool_synchronize_bitmap_scans)
+	if (!synchronize_seqscans || !bufferpool_synchronize_bitmap_scans ||
+		!pool_asks(rel))
 		return 0;
 	spec.relation = relation_number(rel);
 	spec.size = blocks;
@@ -399,8 +460,13 @@ BufferPoolAnnounceBitmap(BufferPoolScan *scan, Relation rel,
 void
 BufferPoolAdvanceScan(BufferPoolScan *scan, BlockNumber block)
 {
+	uint64		now = BufferPoolNow();
+
 	scan->reported = block;
-	tp_scan_advance(&scans, scan->handle, block, BufferPoolNow());
+	if (!BufferPoolIsRecordedScan(scan->handle))
+		tp_scan_advance(&scans, scan->handle, block, now);
+	if (BufferPoolRecording())
+		BufferPoolRecordScanAdvance(scan->handle, block, 0, now);
 }
 
 /* ---- index scans ---- */
@@ -418,29 +484,54 @@ announce_order(BufferPoolIndexScan *scan, Relation rel, BlockNumber block)
 	BufferPoolAnnounceRange(&scan->scan, rel, BUFFERPOOL_INDEX_SCAN, &range);
 }
 
-static void
-begin_trail(BufferPoolScan *scan, Relation index)
+/* As many bits as recordings have for it. */
+static uint32
+index_number(Relation index)
 {
-	scan->owner = CurrentResourceOwner;
-	scan->reported = InvalidBlockNumber;
-	ResourceOwnerEnlarge(scan->owner);
+	return (uint32) (tp_mix64(relation_number(index)) >> 32);
+}
+
+static uint64
+enter_trail(Relation index, uint64 now)
+{
+	uint64		handle;
+
 	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
-	scan->handle = tp_trail_begin(&trails, relation_number(index), MyProcNumber,
-								  BufferPoolNow());
+	handle = tp_trail_begin(&trails, index_number(index), MyProcNumber, now);
 	LWLockRelease(&table->lock);
+	return handle;
+}
+
+static void
+begin_trail(BufferPoolScan *scan, Relation rel, Relation index)
+{
+	uint64		now = BufferPoolNow();
+
+	scan->reported = InvalidBlockNumber;
+	ResourceOwnerEnlarge(CurrentResourceOwner);
+	scan->handle = pool_asks(rel) ? enter_trail(index, now) :
+		BufferPoolRecordedScan(true);
 	if (scan->handle == 0)
 		return;
-	ResourceOwnerRemember(scan->owner, UInt64GetDatum(scan->handle),
-						  &scan_owner);
-	announced++;
+	own(scan);
+	if (BufferPoolRecording())
+		BufferPoolRecordTrailBegin(scan->handle, &rel->rd_locator,
+								   index_number(index), now);
 }
 
 static void
 leave_mark(const BufferPoolScan *scan, ItemPointer tid)
 {
-	tp_trail_tuple(&trails, scan->handle,
-				   (uint64) ItemPointerGetBlockNumber(tid) << 16 |
-				   ItemPointerGetOffsetNumber(tid), BufferPoolCoarseNow());
+	BlockNumber block = ItemPointerGetBlockNumber(tid);
+	OffsetNumber offset = ItemPointerGetOffsetNumber(tid);
+	bool		recording = BufferPoolRecording();
+	uint64		now = recording ? BufferPoolNow() : BufferPoolCoarseNow();
+
+	/* a scan that only the recording knows of leaves all its marks there */
+	if ((BufferPoolIsRecordedScan(scan->handle) ||
+		 tp_trail_tuple(&trails, scan->handle, (uint64) block << 16 | offset,
+						now)) && recording)
+		BufferPoolRecordScanAdvance(scan->handle, block, offset, now);
 }
 
 /*
@@ -461,7 +552,7 @@ BufferPoolBeforeFetch(BufferPoolIndexScan *scan, Relation rel, Relation index,
 			announce_order(scan, rel, block);
 		else if (scan->fetches == FETCHES_OF_LOOKUPS && scan->scan.handle == 0 &&
 				 BufferPoolAsksForScans(rel, LEAST_BLOCKS))
-			begin_trail(&scan->scan, index);
+			begin_trail(&scan->scan, rel, index);
 		scan->fetches++;
 	}
 	if (scan->scan.handle == 0)
@@ -492,11 +583,29 @@ BufferPoolEndScansAtExit(void)
 {
 	if (announced == 0)
 		return;
+	if (BufferPoolRecording())
+		BufferPoolRecordScanEnd(0);
+	announced = 0;
+	if (!has_registry())
+		return;
 	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
 	tp_scan_end_owner(&scans, MyProcNumber);
 	tp_trail_end_owner(&trails, MyProcNumber);
 	LWLockRelease(&table->lock);
-	announced = 0;
+}
+
+/*
+ * Forget how relations have been scanned.  Takes the registry's lock, which
+ * comes after the pools' locks and the mapping locks.
+ */
+void
+BufferPoolForgetScans(void)
+{
+	if (!has_registry())
+		return;
+	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
+	tp_scans_forget(&scans);
+	LWLockRelease(&table->lock);
 }
 
 /* ---- seeing them ---- */
