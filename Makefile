@@ -96,10 +96,10 @@ test-stress: $(STAMPS)/installed $(STAMPS)/dev ## crash a server under load in R
 	postgres/build debug $(OPTIONS) $(TARBALL)
 	PYTHONPATH=tests $(BIN)/python -m server.stress $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ALGORITHMS),--algorithms $(ALGORITHMS)) $(if $(POOLS),--pools)
 
-test-suites: $(STAMPS)/installed ## PostgreSQL's regress and isolation suites under ALGORITHMS (plain configuration, pools, and all); POOLS=1: over five named pools, with recovery's TAP tests
+test-suites: $(STAMPS)/installed ## PostgreSQL's regress and isolation suites under ALGORITHMS (plain configuration, pools, and all); WAYS=1: each in six ways of reading; POOLS=1: over five named pools, with recovery's TAP tests
 	scripts/system-packages postgres $(OPTIONS)
 	postgres/build debug $(OPTIONS) $(TARBALL)
-	$(BIN)/python postgres/check $(if $(POOLS),pools,$(ALGORITHMS))
+	$(BIN)/python postgres/check $(if $(WAYS),--ways) $(if $(POOLS),pools,$(ALGORITHMS))
 	$(if $(POOLS),scripts/system-packages postgres-suite)
 	$(if $(POOLS),postgres/build suite $(OPTIONS) $(TARBALL))
 	$(if $(POOLS),$(BIN)/python postgres/suite --pools)

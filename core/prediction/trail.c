@@ -204,7 +204,7 @@ follow(const tp_trails *trails, tp_trail *scan, uint64_t handle,
 		tp_store64(&scan->follower, 0); /* overtaken */
 }
 
-bool
+void
 tp_trail_tuple(const tp_trails *trails, uint64_t handle, uint64_t tuple,
 			   uint64_t now)
 {
@@ -213,10 +213,10 @@ tp_trail_tuple(const tp_trails *trails, uint64_t handle, uint64_t tuple,
 	uint64_t	key;
 
 	if (scan == NULL)
-		return false;
-	key = tp_mix64(tuple + tp_mix64(tp_load64(&scan->index)));
+		return;
+	key = tp_trail_hash(tp_trail_salt(tp_load64(&scan->index)), tuple);
 	if (key % TP_TRAIL_EVERY != 0)
-		return false;
+		return;
 	mark = &trails->marks[(key / TP_TRAIL_EVERY) & trails->header->mark_mask];
 	if (tp_load64(&mark->key) == key)
 		follow(trails, scan, handle, tp_load64(&mark->scan),
@@ -225,7 +225,6 @@ tp_trail_tuple(const tp_trails *trails, uint64_t handle, uint64_t tuple,
 	tp_store64(&mark->time, now);
 	tp_store64(&mark->scan, handle);
 	tp_store64(&scan->last_mark, now);
-	return true;
 }
 
 double

@@ -77,6 +77,27 @@ tp_is_trail(uint64_t handle)
 	return (handle & TP_TRAIL_HANDLE) != 0;
 }
 
+/* What all hashes of the index's tuples have in common. */
+static inline uint64_t
+tp_trail_salt(uint64_t index)
+{
+	return tp_mix64(index);
+}
+
+/* The hash that decides of a tuple's mark, and its place. */
+static inline uint64_t
+tp_trail_hash(uint64_t salt, uint64_t tuple)
+{
+	return tp_mix64(tuple + salt);
+}
+
+/* Is this tuple, of the index with this salt, one that is marked? */
+static inline bool
+tp_trail_marks(uint64_t salt, uint64_t tuple)
+{
+	return tp_trail_hash(salt, tuple) % TP_TRAIL_EVERY == 0;
+}
+
 /* An index scan, running or ended. */
 typedef struct tp_trail
 {
@@ -147,11 +168,10 @@ uint64_t	tp_trail_begin(const tp_trails *trails, uint64_t index,
 
 /*
  * The scan has come to this tuple (any number that identifies it in the
- * index).  Returns whether it is one that is marked; calls with others could be
- * left out.  A handle of 0, of a scan that has ended, or of scan.h's, does
- * nothing.
+ * index).  Does nothing for tuples that are not marked (tp_trail_marks), nor
+ * for a handle of 0, of a scan that has ended, or of scan.h's.
  */
-bool		tp_trail_tuple(const tp_trails *trails, uint64_t handle,
+void		tp_trail_tuple(const tp_trails *trails, uint64_t handle,
 						   uint64_t tuple, uint64_t now);
 
 /* The scan is over.  Handles as for tp_trail_tuple. */

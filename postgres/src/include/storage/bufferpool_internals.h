@@ -686,7 +686,7 @@ BufferPoolNoteDirtied(BufferDesc *buf)
 		BufferPoolDirtied(buf);
 }
 
-extern void BufferPoolReferenced(tp_page page);
+extern void BufferPoolReferenced(const BufferTag *page);
 
 /* queue.c */
 extern void BufferPoolQueueHit(BufferPool *pool, int buf_id, tp_page page,

@@ -59,7 +59,10 @@ typedef struct BufferPoolIndexScan
 	double		correlation;	/* of index order with the table's; negative:
 								 * the scan goes towards lower blocks */
 	double		pages;			/* that it is expected to fetch; 0: unknown */
-	uint32		fetches;		/* so far, as far as they are counted */
+	uint64		salt;			/* of a trail: tp_trail_salt of its index */
+	BlockNumber block;			/* of the tuple fetched last */
+	uint32		fetches;		/* from other blocks than the last one, as far
+								 * as they are counted */
 	bool		watched;		/* someone asks for scans */
 } BufferPoolIndexScan;
 
@@ -102,8 +105,8 @@ extern BlockNumber BufferPoolMeetingGroup(Relation rel, BlockNumber blocks,
 										  const struct tp_bitmap *bitmap);
 
 /* Index scans. */
-extern void BufferPoolBeforeFetch(BufferPoolIndexScan *scan, Relation table,
-								  Relation index, ItemPointer tid);
+extern void BufferPoolEnterBlock(BufferPoolIndexScan *scan, Relation table,
+								 Relation index, ItemPointer tid);
 
 /* What the planner knows of an index scan that begins. */
 static inline void
@@ -167,11 +170,24 @@ BufferPoolEndScan(BufferPoolScan *scan)
 		BufferPoolForgetScan(scan);
 }
 
+/*
+ * The index scan is about to fetch this tuple from the table.  From now on this
+ * process reads for the scan, unless it is in the block that it has read.
+ */
+static inline void
+BufferPoolBeforeFetch(BufferPoolIndexScan *scan, Relation table, Relation index,
+					  ItemPointer tid)
+{
+	if (scan->watched && ItemPointerGetBlockNumberNoCheck(tid) != scan->block)
+		BufferPoolEnterBlock(scan, table, index, tid);
+}
+
 /* The index scan begins, perhaps anew. */
 static inline void
 BufferPoolBeginIndexScan(BufferPoolIndexScan *scan)
 {
 	BufferPoolEndScan(&scan->scan);
+	scan->block = InvalidBlockNumber;
 	scan->fetches = 0;
 	scan->watched = BufferPoolWatchesScans();
 }

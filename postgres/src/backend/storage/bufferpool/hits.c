@@ -16,30 +16,54 @@
 #include "storage/bufferpool_internals.h"
 
 /* This process's last reference: the page, and the statement's start. */
-static tp_page last_page;
+static BufferTag last_page;
 static TimestampTz last_statement;
+
+/*
+ * The clock is read again after so many hits, and in the next statement.  Chosen,
+ * not measured: a few microseconds' work, while the clock itself stands still
+ * for milliseconds.
+ */
+#define HITS_PER_READING 16
+
+static uint64 last_reading;
+static int	hits_until_reading;
 
 /*
  * Note a reference.  Returns whether it repeats the previous one: a statement
  * that keeps returning to one page has referenced it once.
  */
 static inline bool
-note_reference(tp_page page)
+note_reference(const BufferTag *page)
 {
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
-	bool		same = tp_page_equal(page, last_page) &&
-		statement == last_statement;
+	bool		same = BufferTagsEqual(page, &last_page);
 
-	last_page = page;
+	last_page = *page;
+	if (statement == last_statement)
+		return same;
 	last_statement = statement;
-	return same;
+	hits_until_reading = 0;
+	return false;
 }
 
 /* Note that this process has brought in a page, which is a reference too. */
 void
-BufferPoolReferenced(tp_page page)
+BufferPoolReferenced(const BufferTag *page)
 {
 	(void) note_reference(page);
+	hits_until_reading = 0;
+}
+
+static inline uint64
+time_of_hit(void)
+{
+	if (--hits_until_reading < 0)
+	{
+		last_reading = BufferPoolCoarseNow();
+		hits_until_reading = HITS_PER_READING - 1;
+	}
+	return last_reading;
 }
 
 /*
@@ -54,13 +78,10 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 	uint32		wants = pool->flags;
 	uint32		flags = BufferPoolAccessFlags(io_context);
 	uint64		time = 0;		/* as recorded, or 0 */
-	tp_page		page;
-	tp_page		known;
 
 	if ((wants & TP_HIT_NOTHING) && !BufferPoolRecording())
 		return;
-	page = BufferTagPage(&buf->tag);
-	if (note_reference(page))
+	if (note_reference(&buf->tag))
 		flags |= TP_CORRELATED;
 	if (BufferPoolRecording())
 		time = BufferPoolRecordReference(&buf->tag, RECORD_READ,
@@ -74,18 +95,16 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 						BUFFERPOOL_CORRELATED);
 		return;
 	}
-	if (!(wants & TP_HIT_LOCK_FREE))
-		BufferPoolQueueHit(pool, buf->buf_id, page, flags);
-	else if (BufferPoolKnowsPage(pool, buf->buf_id, &known))
+	if ((wants & TP_HIT_LOCK_FREE) && tp_is_resident(&pool->core, buf->buf_id))
 	{
 		tp_access	access = BufferPoolAccessAt(0, flags);
 
 		if (wants & TP_USES_TIME)
-			access.now = time != 0 ? time : BufferPoolCoarseNow();
-		tp_hit(&pool->core, buf->buf_id, &access);
+			access.now = time != 0 ? time : time_of_hit();
+		pool->core.policy->hit(&pool->core, buf->buf_id, &access);
 	}
-	else if (!(wants & TP_CHOICE_LOCK_FREE))
-		BufferPoolQueueHit(pool, buf->buf_id, page, flags);
+	else if (!(wants & TP_HIT_LOCK_FREE) || !(wants & TP_CHOICE_LOCK_FREE))
+		BufferPoolQueueHit(pool, buf->buf_id, BufferTagPage(&buf->tag), flags);
 }
 
 /*

@@ -506,7 +506,7 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 												RECORD_WRITE : RECORD_READ,
 												flags,
 												BufferPoolNumber(wanted_pool(pool)));
-	BufferPoolReferenced(page);
+	BufferPoolReferenced(&buf->tag);
 	if (!BufferPoolHasAlgorithm(pool))
 		return;
 	if (extended)

@@ -98,12 +98,13 @@ static tp_trails trails;
  */
 #define MARKS_PER_SCAN 8
 
+
 /*
- * Fetches after which an index scan leaves marks.  Chosen, not measured: those
- * that fetch fewer, lookups above all, pay nothing; the first tuples of the
- * others have no marks.
+ * Blocks that an index scan enters before it leaves marks.  Chosen, not
+ * measured: those that enter fewer, lookups above all, pay nothing; the first
+ * tuples of the others have no marks.
  */
-#define FETCHES_OF_LOOKUPS 64
+#define BLOCKS_OF_LOOKUPS 64
 
 /*
  * Square of the correlation from which an index has the table's order: as much
@@ -492,79 +493,77 @@ index_number(Relation index)
 }
 
 static uint64
-enter_trail(Relation index, uint64 now)
+enter_trail(uint32 index, uint64 now)
 {
 	uint64		handle;
 
 	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
-	handle = tp_trail_begin(&trails, index_number(index), MyProcNumber, now);
+	handle = tp_trail_begin(&trails, index, MyProcNumber, now);
 	LWLockRelease(&table->lock);
 	return handle;
 }
 
 static void
-begin_trail(BufferPoolScan *scan, Relation rel, Relation index)
+begin_trail(BufferPoolIndexScan *scan, Relation rel, Relation index)
 {
 	uint64		now = BufferPoolNow();
+	uint32		number = index_number(index);
 
-	scan->reported = InvalidBlockNumber;
+	scan->salt = tp_trail_salt(number);
 	ResourceOwnerEnlarge(CurrentResourceOwner);
-	scan->handle = pool_asks(rel) ? enter_trail(index, now) :
+	scan->scan.handle = pool_asks(rel) ? enter_trail(number, now) :
 		BufferPoolRecordedScan(true);
-	if (scan->handle == 0)
+	if (scan->scan.handle == 0)
 		return;
-	own(scan);
+	own(&scan->scan);
 	if (BufferPoolRecording())
-		BufferPoolRecordTrailBegin(scan->handle, &rel->rd_locator,
-								   index_number(index), now);
+		BufferPoolRecordTrailBegin(scan->scan.handle, &rel->rd_locator,
+								   number, now);
 }
 
 static void
-leave_mark(const BufferPoolScan *scan, ItemPointer tid)
+leave_mark(const BufferPoolIndexScan *scan, ItemPointer tid)
 {
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 	OffsetNumber offset = ItemPointerGetOffsetNumber(tid);
-	bool		recording = BufferPoolRecording();
-	uint64		now = recording ? BufferPoolNow() : BufferPoolCoarseNow();
+	uint64		tuple = (uint64) block << 16 | offset;
+	uint64		handle = scan->scan.handle;
+	uint64		now;
 
-	/* a scan that only the recording knows of leaves all its marks there */
-	if ((BufferPoolIsRecordedScan(scan->handle) ||
-		 tp_trail_tuple(&trails, scan->handle, (uint64) block << 16 | offset,
-						now)) && recording)
-		BufferPoolRecordScanAdvance(scan->handle, block, offset, now);
+	if (!tp_trail_marks(scan->salt, tuple))
+		return;
+	now = BufferPoolNow();
+	if (!BufferPoolIsRecordedScan(handle))
+		tp_trail_tuple(&trails, handle, tuple, now);
+	if (BufferPoolRecording())
+		BufferPoolRecordScanAdvance(handle, block, offset, now);
 }
 
-/*
- * The index scan is about to fetch this tuple from the table.  From now on
- * this process reads for the scan.
- */
+/* The index scan is about to fetch this tuple, from another block than before. */
 void
-BufferPoolBeforeFetch(BufferPoolIndexScan *scan, Relation rel, Relation index,
-					  ItemPointer tid)
+BufferPoolEnterBlock(BufferPoolIndexScan *scan, Relation rel, Relation index,
+					 ItemPointer tid)
 {
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 
-	if (scan->fetches <= FETCHES_OF_LOOKUPS)
+	scan->block = block;
+	if (scan->fetches <= BLOCKS_OF_LOOKUPS)
 	{
 		if (scan->fetches == 0 && scan->pages >= LEAST_BLOCKS &&
 			scan->correlation * scan->correlation >= LEAST_SQUARED_CORRELATION &&
 			BufferPoolAsksForScans(rel, LEAST_BLOCKS))
 			announce_order(scan, rel, block);
-		else if (scan->fetches == FETCHES_OF_LOOKUPS && scan->scan.handle == 0 &&
+		else if (scan->fetches == BLOCKS_OF_LOOKUPS && scan->scan.handle == 0 &&
 				 BufferPoolAsksForScans(rel, LEAST_BLOCKS))
-			begin_trail(&scan->scan, rel, index);
+			begin_trail(scan, rel, index);
 		scan->fetches++;
 	}
 	if (scan->scan.handle == 0)
 		return;
 	if (!tp_is_trail(scan->scan.handle))
 		BufferPoolScanAt(&scan->scan, block);
-	else if (block != scan->scan.reported)
-	{
-		/* of a block's tuples in a row, the first: those who follow agree */
-		scan->scan.reported = block;
-		leave_mark(&scan->scan, tid);
-	}
+	else
+		leave_mark(scan, tid);
 	BufferPoolReadFor(&scan->scan);
 }
 
