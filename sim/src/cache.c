@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cache.h"
+#include "memory.h"
 #include "report.h"
 
 static void *
@@ -13,9 +14,7 @@ make_block(const tps_cache *cache, const tp_policy *policy)
 {
 	size_t		size = tp_block_size(policy, cache->params, cache->capacity);
 
-	if (size == 0)
-		return NULL;
-	return aligned_alloc(64, (size + 63) & ~(size_t) 63);
+	return size == 0 ? NULL : memory_of_cache(size);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "memory.h"
 #include "report.h"
 
 /* ---- set-up ---- */
@@ -28,8 +29,7 @@ make_arrays(tps_layout *layout, tp_frame_needs needs)
 {
 	size_t		size = tp_arrays_size(layout->capacity, TPS_POOLS, needs);
 
-	layout->memory = size == 0 ? NULL :
-		aligned_alloc(64, (size + 63) & ~(size_t) 63);
+	layout->memory = size == 0 ? NULL : memory_of_cache(size);
 	if (layout->memory == NULL)
 		return false;
 	memset(layout->memory, 0, size);

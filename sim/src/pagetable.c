@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "memory.h"
 #include "pagetable.h"
 
 bool
@@ -17,7 +18,7 @@ pagetable_init(pagetable *table, uint32_t capacity)
 	n = (size_t) 1 << bits;
 	table->shift = 64 - bits;
 	table->mask = (uint32_t) (n - 1);
-	table->slots = malloc(n * sizeof(*table->slots));
+	table->slots = memory_of_cache(n * sizeof(*table->slots));
 	if (table->slots == NULL)
 		return false;
 	for (size_t i = 0; i < n; i++)
