@@ -66,8 +66,11 @@ cache_read(tps_cache *cache, uint64_t page)
 static inline void
 cache_evict(tps_cache *cache, uint32_t frame, const tp_access *access)
 {
-	pagetable_remove(&cache->table, cache_page_of(cache, frame));
+	uint64_t	page = cache_page_of(cache, frame);
+
+	pagetable_prefetch(&cache->table, page);
 	tp_evict(&cache->pool, frame, access);
+	pagetable_remove(&cache->table, page);
 }
 
 static inline void

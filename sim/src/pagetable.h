@@ -14,6 +14,7 @@
 #define TIDEPOOL_SIM_PAGETABLE_H
 
 #include "tidepool/page.h"
+#include "tidepool/prefetch.h"
 
 typedef struct pagetable_slot
 {
@@ -39,6 +40,13 @@ pagetable_home(const pagetable *table, uint64_t page)
 	uint64_t	folded = (page ^ (page >> 29)) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return (uint32_t) (folded >> table->shift);
+}
+
+/* Prefetch what finding, entering or removing this page will touch. */
+TP_PREFETCHES static inline void
+pagetable_prefetch(const pagetable *table, uint64_t page)
+{
+	__builtin_prefetch(&table->slots[pagetable_home(table, page)]);
 }
 
 /* The frame that holds the page, or TP_NONE. */

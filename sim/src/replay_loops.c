@@ -31,8 +31,7 @@ look_ahead(const tps_cache *cache, const uint64_t *page, bool hits_touch_nodes,
 	uint64_t	next = page[EVENTS_AHEAD / 4];
 	uint32_t	frame;
 
-	__builtin_prefetch(&table->slots[pagetable_home(table,
-													page[EVENTS_AHEAD])]);
+	pagetable_prefetch(table, page[EVENTS_AHEAD]);
 	if (!hits_touch_nodes && !has_ghosts)
 		return;
 	frame = table->slots[pagetable_home(table, near)].frame;
