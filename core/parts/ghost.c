@@ -82,10 +82,33 @@ tp_ghost_push(const tp_pool *pool, unsigned list, uint32_t frame)
 	return slot;
 }
 
+/*
+ * Ghosts are mostly dropped from the tail of a list, and each drop walks a
+ * chain.  Prefetch for the next three drops: the first ghost of the chain for
+ * the first, the chain for the second, the ghost itself for the third.
+ */
+TP_PREFETCHES static inline void
+prefetch_next_tails(const tp_pool *pool, uint32_t slot)
+{
+	const tp_ghost *ghost = &pool->ghosts[slot];
+
+	if (ghost->next != TP_NONE || ghost->prev == TP_NONE)
+		return;
+	ghost = &pool->ghosts[ghost->prev];
+	tp_ghost_prefetch_first(pool, ghost->key);
+	if (ghost->prev == TP_NONE)
+		return;
+	ghost = &pool->ghosts[ghost->prev];
+	tp_ghost_prefetch_chain(pool, ghost->key);
+	if (ghost->prev != TP_NONE)
+		__builtin_prefetch(&pool->ghosts[ghost->prev]);
+}
+
 void
 tp_ghost_remove(const tp_pool *pool, uint32_t slot)
 {
 	TP_ASSERT(pool->ghosts[slot].list != TP_FREE);
+	prefetch_next_tails(pool, slot);
 	*pointer_to(pool, slot) = pool->ghosts[slot].chain;
 	unlink_ghost(pool, slot);
 	link_head(pool, TP_FREE, slot);
