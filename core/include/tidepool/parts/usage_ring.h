@@ -45,26 +45,29 @@ usage_sweep(const tp_pool *pool, uint32_t first, uint32_t end, uint32_t *hand,
 	uint64_t	looks = (uint64_t) rounds * (end - first);
 	uint32_t	in_vain = 0;	/* vacant or unusable frames in a row */
 	uint32_t	passed = TP_NONE;
+	uint32_t	at = *hand;		/* in a register: a store to a count, which is
+								 * atomic, may alias the hand */
 
 	for (; looks > 0 && in_vain < end - first; looks--)
 	{
-		uint32_t	frame = tp_member(pool, *hand);
+		uint32_t	frame = tp_member(pool, at);
 		uint8_t		usage;
 
-		*hand = *hand + 1 < end ? *hand + 1 : first;
+		at = at + 1 < end ? at + 1 : first;
 		if (pool->nodes[frame].list != RING ||
 			(usable != NULL && !usable(arg, frame)))
 		{
 			in_vain++;
 			continue;
 		}
+		passed = frame;
 		usage = count_of(pool, frame);
 		if (usage == 0)
-			return frame;
+			break;
 		set_count(pool, frame, lower(usage));
-		passed = frame;
 		in_vain = 0;
 	}
+	*hand = at;
 	return passed;
 }
 
