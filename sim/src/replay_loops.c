@@ -16,14 +16,23 @@ chain_of(const tp_pool *pool, uint64_t page)
 	return tp_hash_chain_of(pool, tp_page_key(cache_page(page)));
 }
 
+static inline void
+policy_prefetch(const tp_pool *pool, uint64_t page, int step)
+{
+	uint64_t	key = tp_page_key(cache_page(page));
+
+	pool->policy->prefetch(pool, &key, 1, step);
+}
+
 /*
  * Prefetch for the next references, in steps that each use what the previous
- * one prefetched: the slot of the hash table; the frame or, if the slot is
- * empty (a likely miss), the chain of the ghost index; the chain's first ghost.
+ * one prefetched: the slot of the hash table; what the policy asks for, and the
+ * frame or, if the slot is empty (a likely miss), the chain of the ghost index;
+ * the chain's first ghost.
  */
 TP_PREFETCHES static inline void
 look_ahead(const tps_cache *cache, const uint64_t *page, bool hits_touch_nodes,
-		   bool has_ghosts)
+		   bool has_ghosts, bool policy_prefetches)
 {
 	const tp_pool *pool = &cache->pool;
 	const pagetable *table = &cache->table;
@@ -34,6 +43,11 @@ look_ahead(const tps_cache *cache, const uint64_t *page, bool hits_touch_nodes,
 	pagetable_prefetch(table, page[EVENTS_AHEAD]);
 	if (!hits_touch_nodes && !has_ghosts)
 		return;
+	if (policy_prefetches)
+	{
+		policy_prefetch(pool, page[EVENTS_AHEAD], 0);
+		policy_prefetch(pool, near, 1);
+	}
 	frame = table->slots[pagetable_home(table, near)].frame;
 	if (frame != TP_NONE)
 	{
@@ -68,6 +82,7 @@ run_policy(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 	bool		hits_touch_nodes = (pool->policy->flags & TP_HIT_NOTHING) == 0;
 	bool		has_ghosts = pool->ghosts_per_frame > 0 &&
 		pool->header->frames > 0;
+	bool		policy_prefetches = pool->policy->prefetch != NULL;
 
 	for (size_t i = from; i < to; i++)
 	{
@@ -75,7 +90,8 @@ run_policy(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 		uint32_t	frame;
 
 		if (i + EVENTS_AHEAD < events->n)
-			look_ahead(cache, &events->page[i], hits_touch_nodes, has_ghosts);
+			look_ahead(cache, &events->page[i], hits_touch_nodes, has_ghosts,
+					   policy_prefetches);
 		if (plain)
 			access.now = events->position + i;
 		else
