@@ -61,7 +61,9 @@ enum
 {
 	EPOCHS = 16,				/* that the queue is long, or fewer if it is
 								 * short */
-	MAX_DRAWS = 64				/* for one victim */
+	MAX_DRAWS = 64,				/* for one victim */
+	FIRST_DRAWS = 4				/* prefetched together: replays take 0.75 of
+								 * the time they take without, 0.78 with 8 */
 };
 
 typedef struct lean_evict_state
@@ -137,6 +139,16 @@ draw(const tp_pool *pool)
 	return drawn(pool, number);
 }
 
+/* Prefetch the frames of the next draws. */
+TP_PREFETCHES static inline void
+prefetch_draws(const tp_pool *pool, uint32_t count)
+{
+	uint64_t	number = tp_load64(&tp_state(pool, lean_evict_state)->draws);
+
+	for (uint32_t i = 0; i < count; i++)
+		__builtin_prefetch(&pool->nodes[drawn(pool, number + i)]);
+}
+
 static uint32_t
 lean_evict_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 				  void *arg, const tp_access *access)
@@ -146,6 +158,7 @@ lean_evict_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 
 	(void) incoming;
 	(void) access;
+	prefetch_draws(pool, FIRST_DRAWS);
 	for (int draws = 0; draws < MAX_DRAWS; draws++)
 	{
 		frame = draw(pool);
@@ -173,8 +186,7 @@ lean_evict_expect_choice(const tp_pool *pool, uint32_t *frames)
 	uint64_t	number = tp_load64(&tp_state(pool, lean_evict_state)->draws);
 	uint32_t	expected = 0;
 
-	for (uint32_t i = 0; i < TP_MAX_EXPECTED; i++)
-		__builtin_prefetch(&pool->nodes[drawn(pool, number + i)]);
+	prefetch_draws(pool, TP_MAX_EXPECTED);
 	for (uint32_t i = 0; i < TP_MAX_EXPECTED && expected == 0; i++)
 	{
 		uint32_t	frame = drawn(pool, number + i);
