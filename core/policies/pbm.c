@@ -61,6 +61,7 @@
 
 #include "prediction/candidates.h"
 #include "prediction/load_order.h"
+#include "prediction/reason.h"
 
 enum
 {
@@ -163,11 +164,13 @@ pbm_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 }
 
 /*
- * Microseconds until the page in this frame is referenced, or TP_NEVER.  If
- * that is less than `from`, any number less than `from` may be returned.
+ * Microseconds until the page in this frame is referenced, or TP_NEVER, and
+ * where that comes from.  If it is less than `from`, any number less than
+ * `from` may be returned.
  */
 static double
-estimate(const tp_pool *pool, uint32_t frame, double from, uint64_t now)
+estimate(const tp_pool *pool, uint32_t frame, double from, uint64_t now,
+		 tp_reason *source)
 {
 	const struct tp_scans *scans = pool->services->scans;
 	const struct tp_trails *trails = pool->services->trails;
@@ -182,9 +185,13 @@ estimate(const tp_pool *pool, uint32_t frame, double from, uint64_t now)
 	if (trails != NULL && param(pool, PARAM_INDEX_SCANS))
 		other = page_history_trailing(page, trails, now);
 	wait = other < wait ? other : wait;
+	*source = TP_BY_PREDICTION;
 	if (param(pool, PARAM_FREQUENCY) != FREQUENCY_OFF)
 		other = page_history_frequency(page, now);
-	return other < wait ? other : wait;
+	if (other >= wait)
+		return wait;
+	*source = TP_BY_FREQUENCY;
+	return other;
 }
 
 /* ---- the choice ---- */
@@ -203,7 +210,8 @@ consider(const tp_pool *pool, uint32_t frame, candidate *furthest, uint32_t n,
 	uint32_t	place;
 
 	c.frame = frame;
-	c.wait = estimate(pool, frame, full ? furthest[n - 1].wait : 0, now);
+	c.wait = estimate(pool, frame, full ? furthest[n - 1].wait : 0, now,
+					  &c.source);
 	c.last = tp_load64(&page_history_of(pool, frame)->last);
 	if (full && !is_further(&c, &furthest[n - 1], rank->lru))
 		return n;
@@ -261,7 +269,7 @@ verify_victims(const tp_pool *pool, tp_usable usable, void *arg,
 		{
 			if (c.stale)
 			{
-				c.wait = estimate(pool, c.frame, 0, now);
+				c.wait = estimate(pool, c.frame, 0, now, &c.source);
 				c.last = tp_load64(&page_history_of(pool, c.frame)->last);
 				c.stale = false;
 			}
@@ -311,20 +319,30 @@ pbm_expect_choice(const tp_pool *pool, uint32_t *frames)
 	return 1;
 }
 
+/* Propose this victim of the choice. */
+static uint32_t
+propose(const tp_pool *pool, const chosen_frames *chosen, uint32_t victim,
+		uint64_t now)
+{
+	const chosen_frame *c = &chosen->list[victim];
+
+	explain_proposal(pool, c->frame, c->expected - (double) now,
+					 (tp_reason) chosen->sources[victim], now);
+	return c->frame;
+}
+
 static uint32_t
 pbm_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 		   const tp_access *access)
 {
 	chosen_frames *chosen = &tp_choice(pool, pbm_choice)->chosen;
-	uint32_t	due;
 
 	(void) incoming;
 	set_now(pool, access->now);
-	due = next_chosen(pool, chosen, usable, arg);
-	if (due != TP_NONE)
-		return due;
+	if (next_chosen(pool, chosen, usable, arg) != TP_NONE)
+		return propose(pool, chosen, chosen->next, access->now);
 	choose(pool, usable, arg, access->now);
-	return chosen->count > 0 ? chosen->list[0].frame : TP_NONE;
+	return chosen->count > 0 ? propose(pool, chosen, 0, access->now) : TP_NONE;
 }
 
 static void
@@ -372,7 +390,8 @@ static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
 	uint64_t	now = tp_load64(&tp_state(pool, pbm_state)->now);
-	double		wait = estimate(pool, frame, 0, now);
+	tp_reason	source;
+	double		wait = estimate(pool, frame, 0, now, &source);
 	uint32_t	band;
 
 	if (wait == TP_NEVER)

@@ -48,6 +48,7 @@
  * sample; a few estimates serve 16 evictions.
  * Memory: 24 bytes a frame; no ghosts.
  */
+#include "prediction/reason.h"
 #include "prediction/timeline.h"
 
 enum
@@ -234,6 +235,32 @@ look_again(const tp_pool *pool, tp_usable usable, void *arg, uint64_t now)
 	}
 }
 
+/*
+ * Propose this page, the first of its block group's list.  For the others there
+ * is no estimate but a new one.
+ */
+static uint32_t
+propose(const tp_pool *pool, uint32_t frame, uint64_t now)
+{
+	const struct tp_scans *scans = pool->services->scans;
+	double		wait = TP_NEVER;
+
+	if (frame == TP_NONE)
+		return TP_NONE;
+	if (pool->nodes[frame].list == FRAMES)
+	{
+		uint32_t	group = group_find(pool, tp_page_of(pool, frame));
+		uint64_t	next_access = group_at(pool, group)->next_access;
+
+		if (next_access != GROUP_NEVER)
+			wait = next_access > now ? (double) (next_access - now) : 0;
+	}
+	else if (scans != NULL)
+		wait = tp_scan_next_access(scans, tp_page_of(pool, frame), now);
+	explain_proposal(pool, frame, wait, TP_BY_PREDICTION, now);
+	return frame;
+}
+
 static uint32_t
 pbm_pq_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 			  void *arg, const tp_access *access)
@@ -255,11 +282,12 @@ pbm_pq_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 		uint32_t	frame = first_of_stage(pool, &first);
 
 		if (usable == NULL || usable(arg, frame))
-			return frame;
+			return propose(pool, frame, access->now);
 		take(pool, frame);
 		tp_list_push_head(pool, PASSED, frame);
 	}
-	return tp_list_usable_tail(pool, PASSED, usable, arg);
+	return propose(pool, tp_list_usable_tail(pool, PASSED, usable, arg),
+				   access->now);
 }
 
 static void

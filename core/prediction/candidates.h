@@ -29,7 +29,9 @@ typedef struct candidate
 	uint32_t	generation;		/* of the page that was looked at */
 	double		wait;			/* microseconds until the next reference */
 	uint64_t	last;			/* time of the last one */
-	bool		stale;			/* remembered: wait and last are not current */
+	tp_reason	source;			/* of wait, unless it is TP_NEVER */
+	bool		stale;			/* remembered: wait, last and source are not
+								 * current */
 	bool		usable;			/* the caller was asked and may take it */
 } candidate;
 
@@ -58,6 +60,8 @@ typedef struct chosen_frames
 	uint32_t	due;			/* number of victims, the first of list */
 	uint32_t	next;			/* index of the next victim */
 	chosen_frame list[MOST_CANDIDATES]; /* furthest first */
+	uint8_t		sources[MOST_VICTIMS];	/* of the victims' estimates: a
+										 * tp_reason */
 } chosen_frames;
 
 /* ---- the ranking ---- */
@@ -182,6 +186,8 @@ choose_candidates(chosen_frames *chosen, const ranking *rank, uint64_t now,
 		chosen->list[i].expected = (double) now + list[i].wait;
 		chosen->list[i].last = list[i].last;
 	}
+	for (uint32_t i = 0; i < n && i < rank->victims; i++)
+		chosen->sources[i] = (uint8_t) list[i].source;
 	chosen->count = n;
 	chosen->due = n < rank->victims ? n : rank->victims;
 	chosen->next = 1;

@@ -25,3 +25,11 @@ scan_relation(const tp_scans *scans, uint64_t relation, uint32_t *vacant)
 	}
 	return TP_NONE;
 }
+
+bool
+tp_scan_reads(const tp_scans *scans, uint64_t relation)
+{
+	uint32_t	vacant;
+
+	return scan_relation(scans, relation, &vacant) != TP_NONE;
+}

@@ -410,6 +410,51 @@ frames_join_and_leave(void **unused)
 				 "frames: 5 | listed=2 | due=1 | next=1");
 }
 
+static void
+expect_reason(fixture *f, const char *text, tp_reason reason, bool soon)
+{
+	fixture_run(f, text);
+	assert_int_equal(f->pool.chooser->reason, reason);
+	assert_int_equal(f->pool.chooser->wanted_soon, soon);
+}
+
+/*
+ * 5 is of a relation that no scan reads, 99999999 of one that a scan reads
+ * elsewhere, 3000000 is read in 3 seconds, 500000 in half of one.
+ */
+static void
+a_proposal_has_a_reason(void **unused)
+{
+	fixture    *f = pool(FORESIGHT, 4, "1:5 99999999 3000000 500000");
+
+	(void) unused;
+	scan_of(f, 0, 10000000);
+	expect_reason(f, "20", TP_BY_RECENCY, false);
+	expect_reason(f, "21", TP_BY_PREDICTION, false);
+	expect_reason(f, "22", TP_BY_PREDICTION, false);
+	expect_reason(f, "23", TP_BY_PREDICTION, true);
+	fixture_free(f);
+
+	f = pool(PAPER "frequency=0", 2, "1:1 1:1 1:2 1:2");
+	expect_reason(f, "1:3", TP_BY_FREQUENCY, false);
+	fixture_free(f);
+}
+
+/* Of three chosen at once the second has a frequency, the third a scan. */
+static void
+each_of_a_bulk_has_its_reason(void **unused)
+{
+	fixture    *f = pool(PAPER "frequency=0,victims=3", 4, "1:1 1:2 5 9");
+
+	(void) unused;
+	fixture_run(f, "1:2");
+	scan_of(f, 0, 10);
+	expect_reason(f, "2:1", TP_BY_RECENCY, false);
+	expect_reason(f, "2:2", TP_BY_PREDICTION, true);
+	expect_reason(f, "2:3", TP_BY_PREDICTION, true);
+	fixture_free(f);
+}
+
 /*
  * 20001 was referenced 2^25 microseconds before the last miss, 20002 2^20;
  * 10 and 5000 are read in 10 and 5,000 microseconds.
@@ -456,6 +501,8 @@ main(void)
 		TEST(if_all_candidates_are_pinned_usable_frames_are_drawn),
 		TEST(pages_loaded_next_to_the_last_victim_are_candidates),
 		TEST(frames_join_and_leave),
+		TEST(a_proposal_has_a_reason),
+		TEST(each_of_a_bulk_has_its_reason),
 		TEST(coldest_goes_by_the_estimate),
 	};
 

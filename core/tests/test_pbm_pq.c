@@ -547,6 +547,31 @@ a_block_group_wanted_later_goes(void **unused)
 }
 
 static void
+expect_reason(const char *text, tp_reason reason, bool soon)
+{
+	fixture_run(f, text);
+	assert_int_equal(f->pool.chooser->reason, reason);
+	assert_int_equal(f->pool.chooser->wanted_soon, soon);
+}
+
+/* 3000 is read in three seconds, 640 in two thirds of one. */
+static void
+a_proposal_has_a_reason(void **unused)
+{
+	(void) unused;
+	begin(1, 5);
+	scan(0, 10000);
+	fixture_run(f, "1:0 20000 3000 640 641");
+	expect_reason("0", TP_BY_RECENCY, false);
+	expect_reason("0 1", TP_BY_PREDICTION, false);
+	expect_reason("2", TP_BY_PREDICTION, false);
+	expect_reason("3", TP_BY_PREDICTION, true);
+
+	/* one that was found unusable has left its block group */
+	expect_reason("!640 !0 !1 !2 !3 ?640 4", TP_BY_PREDICTION, true);
+}
+
+static void
 coldest_names_the_next_victims(void **unused)
 {
 	(void) unused;
@@ -587,6 +612,7 @@ main(void)
 		TEST(a_block_group_no_longer_requested_goes),
 		TEST(a_block_group_wanted_sooner_stays),
 		TEST(a_block_group_wanted_later_goes),
+		TEST(a_proposal_has_a_reason),
 		TEST(coldest_names_the_next_victims),
 	};
 

@@ -363,6 +363,53 @@ def test_other_algorithms_are_told_of_no_scans(make: Make) -> None:
     reset_counters(server)
     assert while_open(server, "SELECT * FROM t", setting=NO_INDEX) == ""
     assert stat(server, "scans_begun") == [0]
+    nulls = " AND ".join(f"{column} IS NULL" for column in (*REASONS, "premature_evictions"))
+    assert server.query(f"SELECT {nulls} FROM pg_stat_bufferpool") == "t"
+
+
+# ---- why pages were evicted ----
+
+
+REASONS = ("predicted_evictions", "frequency_evictions", "recency_evictions")
+
+
+@pytest.mark.parametrize("algorithm", ["pbm", "pbm_pq"])
+def test_evictions_have_reasons(make: Make, algorithm: str) -> None:
+    server = make(algorithm, shared_buffers="4MB", max_parallel_workers_per_gather="0")
+    fill(server)
+
+    # nobody has scanned this table, and each page is referenced once
+    server.query("CREATE TABLE unscanned AS SELECT * FROM t; SELECT pg_bufferpool_reset()")
+    reset_counters(server)
+    server.query(
+        "SELECT count(pad) FROM unscanned"
+        f" WHERE ctid = ANY (ARRAY(SELECT format('(%s,1)', i)::tid"
+        f" FROM generate_series(0, {BLOCKS - 1}) i))"
+    )
+    predicted, frequency, recency = stat(server, *REASONS)
+    assert recency > BLOCKS // 4
+    assert recency > 10 * (predicted + frequency)
+
+    # this table is being scanned, and nobody wants the pages behind the scan
+    server.query("SELECT pg_bufferpool_reset()")
+    reset_counters(server)
+    server.query(f"{NO_INDEX}; SELECT count(pad) FROM t")
+    predicted, frequency, recency, premature, evictions, fallbacks = stat(
+        server, *REASONS, "premature_evictions", "evictions", "fallbacks"
+    )
+    assert predicted > BLOCKS // 4
+    assert predicted > frequency + recency
+    assert premature == 0
+    assert evictions - fallbacks <= predicted + frequency + recency <= evictions
+
+    # a scan behind another wants its pages at once, but there is no room for all
+    behind_it = "MOVE 1000 FROM first; MOVE 100 FROM second;"
+    server.query(
+        f"{NO_INDEX}; SET synchronize_seqscans = off; BEGIN; SELECT pg_bufferpool_reset();"
+        " DECLARE second CURSOR FOR SELECT * FROM t; DECLARE first CURSOR FOR SELECT * FROM t;"
+        f" {behind_it * 10} COMMIT"
+    )
+    assert stat(server, "premature_evictions")[0] > 0
 
 
 # ---- scans that meet ----

@@ -29,7 +29,7 @@
 #define TP_MAX_EXPECTED		24	/* frames of expect_choice: two of each list */
 #define TP_MAX_GHOST_LISTS	3	/* lists of ghosts, the free list among them */
 #define TP_STATE_SIZE		640 /* bytes of a policy's own header state */
-#define TP_CHOOSER_SIZE		1024	/* bytes of a policy's own chooser state */
+#define TP_CHOOSER_SIZE		1016	/* bytes of a policy's own chooser state */
 #define TP_MAX_EXTRA		24	/* bytes a policy may add to a frame */
 #define TP_MAX_FRAME_BYTES	64	/* of a frame without its ghosts */
 #define TP_CHUNK			256 /* members of a chunk */
@@ -97,6 +97,17 @@ typedef struct tp_ghost
 	uint64_t	value;			/* the policy's */
 } tp_ghost;
 
+/* Why a policy that asks scans proposed the page that it did. */
+typedef enum tp_reason
+{
+	TP_BY_PREDICTION,			/* scans read it later than others, or running
+								 * scans of its relation do not read it */
+	TP_BY_FREQUENCY,			/* its frequency makes it later than others */
+	TP_BY_RECENCY				/* only its last reference is known */
+} tp_reason;
+
+#define TP_SOON 1000000			/* microseconds */
+
 /*
  * What one process keeps from choice to choice.  A pool has one in its header,
  * which does for all who take turns under its lock; whoever chooses without
@@ -105,6 +116,9 @@ typedef struct tp_ghost
 typedef struct tp_chooser
 {
 	uint64_t	random_state;	/* see random.h */
+	tp_reason	reason;			/* of the last proposal, with TP_ASKS_SCANS */
+	bool		wanted_soon;	/* likewise: a running scan is estimated to
+								 * want the page within TP_SOON */
 	uint64_t	state[TP_CHOOSER_SIZE / 8]; /* the policy's own struct */
 } tp_chooser;
 

@@ -103,7 +103,8 @@ typedef struct tp_field
 #define TP_COUNTS_ALL		0x004	/* hit is also called for references that
 									 * do not promote */
 #define TP_RANDOMIZED		0x008	/* decisions depend on the seed */
-#define TP_ASKS_SCANS		0x010	/* uses services->scans, services->trails */
+#define TP_ASKS_SCANS		0x010	/* uses services->scans, services->trails,
+									 * and says why it proposes a page */
 #define TP_USES_HASH		0x020	/* has no ghosts, but keeps entries of its
 									 * own in the pool's hash table */
 #define TP_READS_EXTENTS	0x040	/* uses services->extents; without them
@@ -219,6 +220,8 @@ struct tp_policy
 	 * moves.  Turning a hand, clearing reference marks and giving second
 	 * chances are allowed, because the paper charges them to the search.
 	 * Terminates after a bounded number of steps.
+	 *
+	 * With TP_ASKS_SCANS: also stores reason and wanted_soon in the chooser.
 	 */
 	uint32_t	(*victim) (const tp_pool *pool, tp_page incoming,
 						   tp_usable usable, void *arg,

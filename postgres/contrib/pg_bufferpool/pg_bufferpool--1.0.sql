@@ -128,6 +128,10 @@ CREATE FUNCTION pg_stat_get_bufferpools(
     OUT evictions bigint,
     OUT reuses bigint,
     OUT dirty_evictions bigint,
+    OUT predicted_evictions bigint,
+    OUT frequency_evictions bigint,
+    OUT recency_evictions bigint,
+    OUT premature_evictions bigint,
     OUT writes bigint,
     OUT read_time double precision,
     OUT write_time double precision,
@@ -181,6 +185,10 @@ COMMENT ON COLUMN pg_stat_bufferpool.extends IS 'pages brought into a buffer as 
 COMMENT ON COLUMN pg_stat_bufferpool.evictions IS 'pages evicted, chosen by the replacement algorithm';
 COMMENT ON COLUMN pg_stat_bufferpool.reuses IS 'pages evicted from the ring of a scan, bulk write or vacuum';
 COMMENT ON COLUMN pg_stat_bufferpool.dirty_evictions IS 'evictions and reuses that had to write the page first';
+COMMENT ON COLUMN pg_stat_bufferpool.predicted_evictions IS 'evictions of pages that scans need later than others, or running scans of the relation not at all; null, like the next three, if the replacement algorithm does not predict';
+COMMENT ON COLUMN pg_stat_bufferpool.frequency_evictions IS 'evictions of pages that are needed later than others by their frequency of use';
+COMMENT ON COLUMN pg_stat_bufferpool.recency_evictions IS 'evictions of pages of which only the last use was known';
+COMMENT ON COLUMN pg_stat_bufferpool.premature_evictions IS 'of all three, pages that a running scan was going to read within a second';
 COMMENT ON COLUMN pg_stat_bufferpool.writes IS 'pages written, by whichever process';
 COMMENT ON COLUMN pg_stat_bufferpool.read_time IS 'milliseconds that processes waited for pages to be read, if track_io_timing is on';
 COMMENT ON COLUMN pg_stat_bufferpool.write_time IS 'milliseconds that processes took to write pages, if track_io_timing is on';

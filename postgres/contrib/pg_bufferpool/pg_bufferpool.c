@@ -157,6 +157,14 @@ is_time(BufferPoolCounter counter)
 	return counter == BUFFERPOOL_READ_TIME || counter == BUFFERPOOL_WRITE_TIME;
 }
 
+/* Counted only by algorithms that predict. */
+static bool
+is_of_prediction(BufferPoolCounter counter)
+{
+	return counter >= BUFFERPOOL_PREDICTED_EVICTIONS &&
+		counter <= BUFFERPOOL_PREMATURE_EVICTIONS;
+}
+
 Datum
 pg_stat_get_bufferpools(PG_FUNCTION_ARGS)
 {
@@ -188,9 +196,13 @@ pg_stat_get_bufferpools(PG_FUNCTION_ARGS)
 		values[n++] = Int64GetDatum(pages[i].pinned);
 		values[n++] = Int64GetDatum(pages[i].free);
 		for (int counter = 0; counter < BUFFERPOOL_NUM_COUNTERS; counter++)
+		{
+			nulls[n] = is_of_prediction(counter) &&
+				!(pool->flags & TP_ASKS_SCANS);
 			values[n++] = is_time(counter) ?
 				Float8GetDatum(sums.count[counter] / 1000.0) :
 				Int64GetDatum(sums.count[counter]);
+		}
 		values[n++] = TimestampTzGetDatum(stats_reset);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}

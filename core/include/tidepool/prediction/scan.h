@@ -304,6 +304,9 @@ double		tp_scan_next_access_from(const tp_scans *scans, tp_page page,
 double		tp_scan_expected_access(const tp_scans *scans, tp_page page,
 									double from, uint64_t now);
 
+/* Is a registered scan reading this relation? */
+bool		tp_scan_reads(const tp_scans *scans, uint64_t relation);
+
 /*
  * Where a scan that is to read first .. first + count - 1, or the blocks of a
  * bitmap, from any block on and wrapping, should begin to share most with a

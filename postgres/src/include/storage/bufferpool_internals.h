@@ -65,6 +65,10 @@ typedef enum BufferPoolCounter
 	BUFFERPOOL_EVICTIONS,		/* pages evicted, by the algorithm's choice */
 	BUFFERPOOL_REUSES,			/* pages evicted, by a ring's choice */
 	BUFFERPOOL_DIRTY_EVICTIONS, /* of both, those written first */
+	BUFFERPOOL_PREDICTED_EVICTIONS, /* evictions by what scans read, */
+	BUFFERPOOL_FREQUENCY_EVICTIONS, /* by frequency, */
+	BUFFERPOOL_RECENCY_EVICTIONS,	/* by recency alone: as tp_reason */
+	BUFFERPOOL_PREMATURE_EVICTIONS, /* wanted by a scan within TP_SOON */
 	BUFFERPOOL_WRITES,			/* pages written, by any process */
 	BUFFERPOOL_READ_TIME,		/* microseconds, if track_io_timing */
 	BUFFERPOOL_WRITE_TIME,

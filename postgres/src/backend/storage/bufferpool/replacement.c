@@ -66,6 +66,10 @@ static BufferDesc *chosen = NULL;
 static tp_page chosen_page;
 static bool chosen_from_ring;
 
+/* Why, from an algorithm that asks for scans. */
+static tp_reason chosen_reason;
+static bool chosen_wanted_soon;
+
 /*
  * The time of the last choice, and the buffer taken after it, if chosen.  Its
  * new page is admitted with the same time, so a miss reads the clock once.
@@ -196,6 +200,8 @@ choose(BufferPool *pool, tp_page incoming, const tp_access *access,
 		{
 			case PROPOSAL_PINNED:
 				victim = proposed;
+				chosen_reason = pool->core.chooser->reason;
+				chosen_wanted_soon = pool->core.chooser->wanted_soon;
 				break;
 			case PROPOSAL_REPLACED:
 				/* without the lock, only the replacing process reports it */
@@ -395,6 +401,22 @@ BufferPoolAtEOXact(void)
 	give_up_choice();
 }
 
+StaticAssertDecl(BUFFERPOOL_PREDICTED_EVICTIONS + TP_BY_FREQUENCY ==
+				 BUFFERPOOL_FREQUENCY_EVICTIONS &&
+				 BUFFERPOOL_PREDICTED_EVICTIONS + TP_BY_RECENCY ==
+				 BUFFERPOOL_RECENCY_EVICTIONS,
+				 "a counter for each reason, in their order");
+
+static void
+count_reason(BufferPool *pool)
+{
+	if (!(pool->flags & TP_ASKS_SCANS))
+		return;
+	BufferPoolCount(pool, BUFFERPOOL_PREDICTED_EVICTIONS + chosen_reason);
+	if (chosen_wanted_soon)
+		BufferPoolCount(pool, BUFFERPOOL_PREMATURE_EVICTIONS);
+}
+
 /*
  * This process has got the buffer for another page.  Only this process has it
  * pinned, and it is empty.  old_state: its state before the old page left.
@@ -411,6 +433,8 @@ BufferPoolVictimTaken(BufferDesc *buf, uint32 old_state, bool from_ring)
 	if (old_state & BM_TAG_VALID)
 	{
 		BufferPoolCount(pool, from_ring ? BUFFERPOOL_REUSES : BUFFERPOOL_EVICTIONS);
+		if (was_chosen && !from_ring)
+			count_reason(pool);
 		if (old_state & BM_DIRTY)
 		{
 			BufferPoolCount(pool, BUFFERPOOL_DIRTY_EVICTIONS);
