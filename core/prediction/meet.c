@@ -135,26 +135,31 @@ can_meet(const tp_scan_spec *spec, const remainder *rest)
 }
 
 uint32_t
-tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec, uint64_t now)
+tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec, uint64_t now,
+			 uint64_t *met)
 {
 	float		block_time = spec->speed > 0 ? (float) (1e6 / spec->speed) :
 		tp_load_float(&scans->header->block_time);
 	uint32_t	steps = scans->header->capacity;
 	uint64_t	best = spec->first;
+	uint64_t	handle = 0;
 	float		most = 0;
 	uint32_t	vacant;
 	uint32_t	i = scan_relation(scans, spec->relation, &vacant);
 
+	if (met != NULL)
+		*met = 0;
 	if (i == TP_NONE || spec->backward)
 		return spec->first;
 	for (i = tp_load32(&scans->relations[i].lanes); i != TP_NONE && steps > 0;
 		 i = tp_load32(&scans->lanes[i].next), steps--)
 		for (uint32_t lane = 0; lane < TP_SCAN_LANES; lane++)
 		{
+			uint32_t	number = i * TP_SCAN_LANES + lane;
 			remainder	rest;
 			float		value;
 
-			if (!read_scan(scans, i * TP_SCAN_LANES + lane, tick_of(now), &rest) ||
+			if (!read_scan(scans, number, tick_of(now), &rest) ||
 				!can_meet(spec, &rest))
 				continue;
 			value = (float) (shared_blocks(spec, &rest, rest.at, rest.end) +
@@ -165,7 +170,10 @@ tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec, uint64_t now)
 			{
 				most = value;
 				best = meeting_block(spec, rest.at);
+				handle = handle_of(scans, number);
 			}
 		}
+	if (met != NULL)
+		*met = handle;
 	return (uint32_t) best;
 }

@@ -28,7 +28,8 @@ is_running(const tp_scans *scans, uint32_t scan)
 static inline uint64_t
 handle_of(const tp_scans *scans, uint32_t scan)
 {
-	return (uint64_t) scans->scans[scan].generation << 32 | (scan + 1);
+	return (uint64_t) tp_load32(&scans->scans[scan].generation) << 32 |
+		(scan + 1);
 }
 
 /* The scan's number, or TP_NONE if it has ended.  Needs no lock. */

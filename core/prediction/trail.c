@@ -188,8 +188,11 @@ tp_trail_end_owner(const tp_trails *trails, uint32_t owner)
 
 /* ---- marks ---- */
 
-/* This scan has found a mark that another left at that time. */
-static void
+/*
+ * This scan has found a mark that another left at that time.  False if it does
+ * not follow that one.
+ */
+static bool
 follow(const tp_trails *trails, tp_trail *scan, uint64_t handle,
 	   uint64_t leader_handle, uint64_t time, uint64_t now)
 {
@@ -197,34 +200,37 @@ follow(const tp_trails *trails, tp_trail *scan, uint64_t handle,
 
 	if (leader == NULL || leader == scan ||
 		tp_load64(&leader->index) != tp_load64(&scan->index) || time > now)
-		return;
+		return false;
 	tp_store64(&leader->delay, now - time);
 	tp_store64(&leader->follower, handle);
 	if (tp_load64(&scan->follower) == leader_handle)
 		tp_store64(&scan->follower, 0); /* overtaken */
+	return true;
 }
 
-void
+tp_trail_step
 tp_trail_tuple(const tp_trails *trails, uint64_t handle, uint64_t tuple,
 			   uint64_t now)
 {
 	tp_trail   *scan = find_running(trails, handle);
 	tp_trail_mark *mark;
 	uint64_t	key;
+	bool		follows;
 
 	if (scan == NULL)
-		return;
+		return TP_TRAIL_NONE;
 	key = tp_trail_hash(tp_trail_salt(tp_load64(&scan->index)), tuple);
 	if (key % TP_TRAIL_EVERY != 0)
-		return;
+		return TP_TRAIL_NONE;
 	mark = &trails->marks[(key / TP_TRAIL_EVERY) & trails->header->mark_mask];
-	if (tp_load64(&mark->key) == key)
+	follows = tp_load64(&mark->key) == key &&
 		follow(trails, scan, handle, tp_load64(&mark->scan),
 			   tp_load64(&mark->time), now);
 	tp_store64(&mark->key, key);
 	tp_store64(&mark->time, now);
 	tp_store64(&mark->scan, handle);
 	tp_store64(&scan->last_mark, now);
+	return follows ? TP_TRAIL_FOLLOWED : TP_TRAIL_MARKED;
 }
 
 double

@@ -218,7 +218,7 @@ static uint64_t
 index_scan_to(uint64_t scan, uint64_t from, uint64_t to, uint64_t now)
 {
 	for (uint64_t tuple = from; tuple < to; tuple++)
-		tp_trail_tuple(&trails, scan, tuple, now);
+		(void) tp_trail_tuple(&trails, scan, tuple, now);
 	return scan;
 }
 

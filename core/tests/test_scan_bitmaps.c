@@ -245,7 +245,7 @@ scan_of_groups(uint32_t from, uint32_t to)
 static uint32_t
 meet(tp_scan_spec spec)
 {
-	return tp_scan_meet(&scans, &spec, 0);
+	return tp_scan_meet(&scans, &spec, 0, NULL);
 }
 
 /* Where the running scan is, or the next group that the new one has. */

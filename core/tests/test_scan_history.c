@@ -205,10 +205,12 @@ the_longest_unseen_relation_gives_way(void **unused)
 
 /* ---- meeting ---- */
 
+static uint64_t met;			/* the scan that the last one met */
+
 static uint32_t
 meet(tp_scan_spec spec)
 {
-	return tp_scan_meet(&scans, &spec, 0);
+	return tp_scan_meet(&scans, &spec, 0, &met);
 }
 
 static uint64_t
@@ -227,19 +229,24 @@ alone_at_the_beginning(void **unused)
 {
 	(void) unused;
 	assert_int_equal(meet(range(RELATION, 100, 50, 0)), 100);
+	assert_int_equal(met, 0);
 	begin_at(500, 100, 10);
 	assert_int_equal(meet(range(RELATION, 100, 50, 0)), 100);
+	assert_int_equal(met, 0);
 }
 
 static void
 where_most_is_to_be_shared(void **unused)
 {
+	uint64_t	a = begin_at(0, 1000, 900); /* at 900, 100 to come */
+	uint64_t	b = begin_at(0, 1000, 400); /* at 400, 600 to come */
+
 	(void) unused;
-	begin_at(0, 1000, 900);		/* at 900, 100 to come */
-	begin_at(0, 1000, 400);		/* at 400, 600 to come */
 	begin_at(0, 1000, 50);		/* at 50, before the range */
 	assert_int_equal(meet(range(RELATION, 100, 900, 0)), 400);
+	assert_int_equal(met, b);
 	assert_int_equal(meet(range(RELATION, 800, 200, 0)), 900);
+	assert_int_equal(met, a);
 }
 
 static void

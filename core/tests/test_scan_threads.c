@@ -169,7 +169,7 @@ ask(void *arg)
 		tp_scan_spec spec = {
 			.relation = page.relation, .first = below(t, BLOCKS), .count = 100
 		};
-		uint32_t	begin = tp_scan_meet(&scans, &spec, now);
+		uint32_t	begin = tp_scan_meet(&scans, &spec, now, NULL);
 
 		expect_wait(t, tp_scan_next_access(&scans, page, now));
 		expect_wait(t, tp_scan_expected_access(&scans, page, below(t, 100000),
@@ -198,7 +198,7 @@ scan_index(void *arg)
 		pthread_mutex_unlock(&lock);
 		atomic_store(&index_scans[t->number], handle);
 		for (uint64_t tuple = 0; tuple < TUPLES; tuple++)
-			tp_trail_tuple(&trails, handle, tuple, tick(t));
+			(void) tp_trail_tuple(&trails, handle, tuple, tick(t));
 		if (below(t, 4) == 0)
 		{
 			/* it vanishes, for good */

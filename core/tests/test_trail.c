@@ -79,12 +79,16 @@ begin(void)
 	return begin_at(0);
 }
 
+/* Tuples of the last scan that went on, by what came of them. */
+static unsigned steps[3];
+
 /* Tuples from .. to - 1, the first one at that time. */
 static void
 go(uint64_t scan, uint64_t from, uint64_t to, uint64_t now)
 {
+	memset(steps, 0, sizeof(steps));
 	for (uint64_t tuple = from; tuple < to; tuple++)
-		tp_trail_tuple(&trails, scan, tuple, now + tuple - from);
+		steps[tp_trail_tuple(&trails, scan, tuple, now + tuple - from)]++;
 	check();
 }
 
@@ -116,6 +120,29 @@ the_leader_is_told_the_delay(void **unused)
 	expect(b, TP_NEVER);
 	go(b, 200, 400, 1700);		/* it slows down */
 	expect(a, 1500);
+}
+
+/* Of so few tuples no mark overwrites another. */
+static void
+marks_and_those_followed_are_told(void **unused)
+{
+	uint64_t	a = begin();
+	uint64_t	b = begin();
+	unsigned	marked;
+
+	(void) unused;
+	go(a, 0, 100, 0);
+	marked = steps[TP_TRAIL_MARKED];
+	assert_in_range(marked, 100 / 32, 100 / 8);
+	assert_int_equal(steps[TP_TRAIL_FOLLOWED], 0);
+	go(b, 0, 100, 1000);
+	assert_int_equal(steps[TP_TRAIL_FOLLOWED], marked);
+	assert_int_equal(steps[TP_TRAIL_MARKED], 0);
+	end(b);
+	go(a, 0, 100, 2000);		/* marks of ended scans are not followed */
+	assert_int_equal(steps[TP_TRAIL_MARKED], marked);
+	go(b, 0, 100, 3000);
+	assert_int_equal(steps[TP_TRAIL_NONE], 100);
 }
 
 static void
@@ -323,6 +350,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(the_leader_is_told_the_delay),
+		TEST(marks_and_those_followed_are_told),
 		TEST(each_follows_the_nearest_before_it),
 		TEST(an_ended_leader_is_predicted_while_its_follower_runs),
 		TEST(ended_scans_are_remembered_as_long_as_possible),

@@ -186,7 +186,7 @@ announced_reference(announced *a, uint64_t id, uint64_t page, uint64_t now)
 
 	/* such traces do not record tuples, so pages stand for them */
 	if (tp_is_trail(handle))
-		tp_trail_tuple(&a->scans->trails, handle, page, now);
+		(void) tp_trail_tuple(&a->scans->trails, handle, page, now);
 	else
 		tp_scan_advance(&a->scans->view, handle, (uint32_t) page, now);
 	return handle;

@@ -115,7 +115,8 @@ tps_scans_meet(const tps_scans *scans, const tps_scan *scan, uint64_t now)
 	tp_bitmap	bitmap;
 	tp_scan_spec spec = convert_scan(scan, &bitmap);
 
-	return scan->first >> 32 << 32 | tp_scan_meet(&scans->view, &spec, now);
+	return scan->first >> 32 << 32 | tp_scan_meet(&scans->view, &spec, now,
+												  NULL);
 }
 
 double
@@ -139,7 +140,7 @@ tps_trail_begin(tps_scans *scans, uint64_t index, uint32_t owner, uint64_t now)
 void
 tps_trail_tuple(tps_scans *scans, uint64_t handle, uint64_t tuple, uint64_t now)
 {
-	tp_trail_tuple(&scans->trails, handle, tuple, now);
+	(void) tp_trail_tuple(&scans->trails, handle, tuple, now);
 }
 
 void

@@ -399,7 +399,7 @@ def test_evictions_have_reasons(make: Make, algorithm: str) -> None:
     )
     assert predicted > BLOCKS // 4
     assert predicted > frequency + recency
-    assert premature == 0
+    assert premature < predicted // 10
     assert evictions - fallbacks <= predicted + frequency + recency <= evictions
 
     # a scan behind another wants its pages at once, but there is no room for all
@@ -426,6 +426,18 @@ def test_a_scan_begins_where_another_is(server: Instance, setting: str, first: s
         f" SET synchronize_seqscans = {setting}; {FIRST_BLOCK}; COMMIT"
     )
     assert shown == first
+
+
+@pytest.mark.parametrize("setting", [NO_INDEX, BITMAP], ids=["sequential", "bitmap"])
+@pytest.mark.parametrize(("meet", "shown"), [("on", "f|t"), ("off", "f|f")], ids=["meets", "off"])
+def test_a_scan_shows_whom_it_met(server: Instance, setting: str, meet: str, shown: str) -> None:
+    query = "SELECT * FROM t WHERE id BETWEEN 0 AND 9900"
+    met = server.query(
+        f"{setting}; BEGIN; DECLARE c CURSOR FOR {query}; MOVE 5000 FROM c;"
+        f" SET synchronize_seqscans = {meet}; DECLARE d CURSOR FOR {query}; FETCH 1 FROM d;"
+        " SELECT coalesce(met_pid, 0) = pg_backend_pid() FROM pg_stat_scans ORDER BY since; COMMIT"
+    )
+    assert "|".join(met.splitlines()[1:]) == shown
 
 
 def test_scans_that_have_hardly_begun_begin_together(server: Instance) -> None:
@@ -505,13 +517,57 @@ def test_index_scans_in_another_order_are_no_ranges(server: Instance, scattered:
     assert while_open(server, query, setting=INDEX) == ""
 
 
+TRAILS = ("marking_scans", "trailing_scans", "marks")
+
+
 def test_index_scans_leave_marks(server: Instance, scattered: str) -> None:
-    """One cursor follows another over their marks; the pool stays sound."""
-    server.query("SELECT pg_bufferpool_reset()")
+    """One tuple in 16 of those after the 64th; another index has other marks."""
+    server.query(f"CREATE INDEX other ON {scattered} (id, pad)")
+    reset_counters(server)
     query = f"SELECT pad FROM {scattered} WHERE id >= 0 ORDER BY id"
-    steps = "MOVE 400 FROM leader; SELECT pg_sleep(0.02); MOVE 400 FROM follower;"
+    again = f"SELECT pad FROM {scattered} WHERE id >= 0 ORDER BY id, pad"
     server.query(
-        f"{INDEX}; BEGIN; DECLARE leader CURSOR FOR {query}; DECLARE follower CURSOR FOR {query};"
-        f" MOVE 200 FROM leader; {steps * 10} COMMIT"
+        f"{INDEX}; BEGIN; DECLARE c CURSOR FOR {query}; MOVE 64 FROM c;"
+        f" DECLARE d CURSOR FOR {again}; MOVE 6464 FROM d; MOVE 1000 FROM c; COMMIT"
     )
-    assert server.query("SELECT violation FROM pg_bufferpool_check()") == ""
+    marking, trailing, marks = stat(server, *TRAILS)
+    assert (marking, trailing) == (2, 0)
+    assert 7400 / 32 < marks < 7400 / 8
+
+
+def test_pages_are_kept_for_trailing_index_scans(make: Make) -> None:
+    """Twice as many other pages come in between a leader and its follower as there are buffers."""
+    blocks, ahead = 3 * BLOCKS, 300
+    leader, follower = "MOVE 20 FROM leader", "MOVE 20 FROM follower"
+    others = (
+        "SELECT count(pad) FROM others WHERE ctid = ANY (ARRAY("
+        "SELECT format('(%s,1)', {0} + i)::tid FROM generate_series(0, 39) i))"
+    )
+    reads = {}
+    for marks in ("on", "off"):
+        server = make(
+            "pbm",
+            shared_buffers="4MB",
+            max_parallel_workers_per_gather="0",
+            bufferpool__parameters=f"index_scans={marks}",
+        )
+        fill(server)
+        server.query(
+            "CREATE TABLE scattered AS SELECT id * 7919 % 10000 AS id, pad FROM t;"
+            " CREATE INDEX ON scattered (id); ANALYZE scattered;"
+            " CREATE TABLE others AS SELECT t.* FROM t, generate_series(1, 3);"
+            " SELECT pg_bufferpool_reset()"
+        )
+        reset_counters(server)
+        query = "SELECT pad FROM scattered WHERE id >= 0 ORDER BY id"
+        steps = "; ".join(
+            f"{leader}; {others.format(first)}; {follower}" for first in range(0, blocks - 40, 40)
+        )
+        server.query(
+            f"{INDEX}; BEGIN; DECLARE leader CURSOR FOR {query};"
+            f" DECLARE follower CURSOR FOR {query}; MOVE {ahead} FROM leader; {steps}; COMMIT"
+        )
+        assert stat(server, "marking_scans", "trailing_scans") == [2, 1]
+        (reads[marks],) = stat(server, "reads")
+    # the follower fetches some 1,500 tuples, mostly from blocks of their own
+    assert reads["on"] < reads["off"] - 600

@@ -155,6 +155,9 @@ CREATE FUNCTION pg_stat_get_bufferpools(
     OUT scans_ended bigint,
     OUT scans_abandoned bigint,
     OUT scans_refused bigint,
+    OUT marking_scans bigint,
+    OUT trailing_scans bigint,
+    OUT marks bigint,
     OUT cleaned bigint,
     OUT cleaner_rounds bigint,
     OUT cleaner_looks bigint,
@@ -212,6 +215,9 @@ COMMENT ON COLUMN pg_stat_bufferpool.scans_begun IS 'scans of the pool''s relati
 COMMENT ON COLUMN pg_stat_bufferpool.scans_ended IS 'of these, scans that ended by themselves';
 COMMENT ON COLUMN pg_stat_bufferpool.scans_abandoned IS 'of these, scans that ended with their query: by an error, a cancel, or a limit';
 COMMENT ON COLUMN pg_stat_bufferpool.scans_refused IS 'scans that found no place among those announced, see bufferpool.max_scans';
+COMMENT ON COLUMN pg_stat_bufferpool.marking_scans IS 'index scans in another order than the table''s, which leave marks to find those that follow each other';
+COMMENT ON COLUMN pg_stat_bufferpool.trailing_scans IS 'of these, scans that found the marks of another and so were recognized as following it';
+COMMENT ON COLUMN pg_stat_bufferpool.marks IS 'marks that they left, on one tuple in 16';
 COMMENT ON COLUMN pg_stat_bufferpool.cleaned IS 'pages written by the background writer ahead of their eviction';
 COMMENT ON COLUMN pg_stat_bufferpool.cleaner_rounds IS 'searches of the background writer for such pages';
 COMMENT ON COLUMN pg_stat_bufferpool.cleaner_looks IS 'buffers that the background writer looked at in these searches';
@@ -233,6 +239,7 @@ CREATE FUNCTION pg_stat_get_scans(
     OUT blocks_per_second double precision,
     OUT seconds_left double precision,
     OUT stalled boolean,
+    OUT met_pid int,
     OUT since timestamptz)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
@@ -245,7 +252,8 @@ CREATE VIEW pg_stat_scans AS
            CASE WHEN d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
                 THEN s.relid::pg_catalog.regclass END AS relation,
            s.pool, s.kind, s.direction, s.block, s.blocks_total, s.blocks_done, s.blocks_left,
-           s.blocks_resident, s.blocks_per_second, s.seconds_left, s.stalled, s.since
+           s.blocks_resident, s.blocks_per_second, s.seconds_left, s.stalled, s.met_pid,
+           s.since
     FROM pg_stat_get_scans() AS s
     LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) s.datid;
 COMMENT ON VIEW pg_stat_scans IS 'statistics: running scans of relations in pools whose algorithm asks what will be read; a row for each process of a parallel scan';
@@ -265,6 +273,7 @@ COMMENT ON COLUMN pg_stat_scans.blocks_resident IS 'of those that are left, bloc
 COMMENT ON COLUMN pg_stat_scans.blocks_per_second IS 'speed, smoothed';
 COMMENT ON COLUMN pg_stat_scans.seconds_left IS 'time that the scan will take at this speed';
 COMMENT ON COLUMN pg_stat_scans.stalled IS 'whether the scan has made no progress for so long that it keeps no page in memory until it goes on';
+COMMENT ON COLUMN pg_stat_scans.met_pid IS 'process ID of the scan that this one met: beside which it began';
 COMMENT ON COLUMN pg_stat_scans.since IS 'time at which the scan read its first block';
 
 CREATE FUNCTION pg_stat_reset_bufferpools()

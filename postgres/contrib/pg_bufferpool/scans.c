@@ -143,8 +143,8 @@ pg_stat_get_scans(PG_FUNCTION_ARGS)
 		uint32		left = scan->length - Min(scan->done, scan->length);
 		uint64		age = now > scan->begun_at ? now - scan->begun_at : 0;
 		BufferPoolDefinition pool;
-		Datum		values[15];
-		bool		nulls[15] = {0};
+		Datum		values[16];
+		bool		nulls[16] = {0};
 
 		BufferPoolReadDefinition(&BufferPools[look->pool], &pool);
 		values[0] = Int32GetDatum(GetPGProcByNumber(scan->owner)->pid);
@@ -162,7 +162,9 @@ pg_stat_get_scans(PG_FUNCTION_ARGS)
 		values[11] = Float8GetDatum(1e6 / Max(scan->block_time, 1e-3));
 		values[12] = Float8GetDatum(left * (double) scan->block_time / 1e6);
 		values[13] = BoolGetDatum(scan->gone);
-		values[14] = TimestampTzGetDatum(present - (TimestampTz) age);
+		values[14] = Int32GetDatum(look->met_pid);
+		nulls[14] = look->met_pid == 0;
+		values[15] = TimestampTzGetDatum(present - (TimestampTz) age);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;

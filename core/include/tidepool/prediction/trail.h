@@ -166,13 +166,22 @@ tp_trails	tp_trails_view(void *block);
 uint64_t	tp_trail_begin(const tp_trails *trails, uint64_t index,
 						   uint32_t owner, uint64_t now);
 
+/* What came of a tuple. */
+typedef enum tp_trail_step
+{
+	TP_TRAIL_NONE,				/* it has no mark */
+	TP_TRAIL_MARKED,			/* it has the scan's mark now */
+	TP_TRAIL_FOLLOWED			/* likewise; it had the mark of a running
+								 * scan, which this one follows */
+} tp_trail_step;
+
 /*
  * The scan has come to this tuple (any number that identifies it in the
  * index).  Does nothing for tuples that are not marked (tp_trail_marks), nor
  * for a handle of 0, of a scan that has ended, or of scan.h's.
  */
-void		tp_trail_tuple(const tp_trails *trails, uint64_t handle,
-						   uint64_t tuple, uint64_t now);
+tp_trail_step tp_trail_tuple(const tp_trails *trails, uint64_t handle,
+							 uint64_t tuple, uint64_t now);
 
 /* The scan is over.  Handles as for tp_trail_tuple. */
 void		tp_trail_end(const tp_trails *trails, uint64_t handle);

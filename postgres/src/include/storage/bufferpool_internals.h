@@ -96,6 +96,9 @@ typedef enum BufferPoolCounter
 	BUFFERPOOL_SCANS_ENDED,		/* of them, those that ended by themselves */
 	BUFFERPOOL_SCANS_ABANDONED, /* of them, ended by an error or a cancel */
 	BUFFERPOOL_SCANS_REFUSED,	/* not announced: no place was left */
+	BUFFERPOOL_MARKING_SCANS,	/* index scans that left marks */
+	BUFFERPOOL_TRAILING_SCANS,	/* of them, those that found others' marks */
+	BUFFERPOOL_MARKS,			/* left by them */
 	BUFFERPOOL_CLEANED,			/* pages that the bgwriter wrote ahead */
 	BUFFERPOOL_CLEANER_ROUNDS,	/* its searches for such pages */
 	BUFFERPOOL_CLEANER_LOOKS,	/* buffers looked at in them */
@@ -639,6 +642,7 @@ typedef struct BufferPoolScanLook
 	Oid			relation;
 	BufferPoolScanKind kind;
 	int			pool;			/* number of the relation's */
+	int			met_pid;		/* of the scan that it met, or 0 */
 } BufferPoolScanLook;
 
 extern tp_services BufferPoolServices;

@@ -50,6 +50,8 @@ typedef struct BufferPoolScan
 	ResourceOwner owner;		/* that ends it if nobody else does */
 	BlockNumber reported;		/* the block it was last said to be at */
 	bool		met;			/* where it begins has been chosen */
+	int			met_pid;		/* the process of the scan beside which it
+								 * begins; 0: none */
 } BufferPoolScan;
 
 /* Likewise, of an index scan that fetches from a table. */
@@ -64,6 +66,7 @@ typedef struct BufferPoolIndexScan
 	uint32		fetches;		/* from other blocks than the last one, as far
 								 * as they are counted */
 	bool		watched;		/* someone asks for scans */
+	bool		trailing;		/* it has found another scan's mark */
 } BufferPoolIndexScan;
 
 /* Blocks of a relation's main fork, in the order in which they are read. */
@@ -86,7 +89,7 @@ extern void BufferPoolAnnounceRange(BufferPoolScan *scan, Relation rel,
 									BufferPoolScanKind kind,
 									const BufferPoolScanRange *range);
 extern BlockNumber BufferPoolMeetingBlock(Relation rel, BlockNumber blocks,
-										  BlockNumber hint);
+										  BlockNumber hint, int *met_pid);
 extern void BufferPoolAdvanceScan(BufferPoolScan *scan, BlockNumber block);
 extern void BufferPoolForgetScan(BufferPoolScan *scan);
 
@@ -102,7 +105,8 @@ extern void BufferPoolAnnounceBitmap(BufferPoolScan *scan, Relation rel,
 									 struct tp_bitmap *bitmap,
 									 BlockNumber first);
 extern BlockNumber BufferPoolMeetingGroup(Relation rel, BlockNumber blocks,
-										  const struct tp_bitmap *bitmap);
+										  const struct tp_bitmap *bitmap,
+										  int *met_pid);
 
 /* Index scans. */
 extern void BufferPoolEnterBlock(BufferPoolIndexScan *scan, Relation table,

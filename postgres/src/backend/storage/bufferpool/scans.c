@@ -41,6 +41,7 @@
 #include "miscadmin.h"
 #include "storage/bufferpool_internals.h"
 #include "storage/bufferpool_recorder.h"
+#include "storage/proc.h"
 #include "storage/shmem.h"
 #include "utils/rel.h"
 
@@ -79,6 +80,7 @@ typedef struct ScanDetails
 	Oid			relation;
 	uint8		kind;			/* a BufferPoolScanKind */
 	uint8		pool;			/* number of the relation's pool */
+	int			met_pid;		/* of the scan that it met, or 0 */
 } ScanDetails;
 
 typedef struct ScanTable
@@ -278,8 +280,8 @@ relation_number(Relation rel)
 
 /* Enter the scan into the registry.  Returns its handle, or 0. */
 static uint64
-enter(Relation rel, BufferPoolScanKind kind, const tp_scan_spec *spec,
-	  uint64 now)
+enter(const BufferPoolScan *scan, Relation rel, BufferPoolScanKind kind,
+	  const tp_scan_spec *spec, uint64 now)
 {
 	BufferPool *pool = BufferPoolForRelation(rel, NULL);
 	uint64		handle;
@@ -294,6 +296,7 @@ enter(Relation rel, BufferPoolScanKind kind, const tp_scan_spec *spec,
 		details->relation = RelationGetRelid(rel);
 		details->kind = kind;
 		details->pool = BufferPoolNumber(pool);
+		details->met_pid = scan->met_pid;
 	}
 	LWLockRelease(&table->lock);
 	BufferPoolCount(pool, handle == 0 ? BUFFERPOOL_SCANS_REFUSED :
@@ -339,14 +342,15 @@ announce(BufferPoolScan *scan, Relation rel, BufferPoolScanKind kind,
 	spec->companion = IsParallelWorker();
 	scan->reported = InvalidBlockNumber;
 	ResourceOwnerEnlarge(CurrentResourceOwner);
-	scan->handle = pool_asks(rel) ? enter(rel, kind, spec, now) :
+	scan->handle = pool_asks(rel) ? enter(scan, rel, kind, spec, now) :
 		BufferPoolRecordedScan(false);
 	if (scan->handle == 0)
 		return;
 	own(scan);
 	if (BufferPoolRecording())
 		BufferPoolRecordScanBegin(scan->handle, &rel->rd_locator, spec,
-								  recorded_kind(kind), now);
+								  recorded_kind(kind) |
+								  (scan->met_pid != 0 ? RECORD_MET : 0), now);
 }
 
 /*
@@ -378,40 +382,62 @@ BufferPoolAnnounceRange(BufferPoolScan *scan, Relation rel,
  */
 #define MEETING_STEP 16
 
+/* As tp_scan_meet; *met_pid: of the process whose scan it meets, 0 if none. */
+static BlockNumber
+meet(const tp_scan_spec *spec, int *met_pid)
+{
+	uint64		now = BufferPoolNow();
+	uint64		met;
+	BlockNumber block = tp_scan_meet(&scans, spec, now, &met);
+	tp_scan_look look;
+
+	*met_pid = met != 0 &&
+		tp_scan_look_at(&scans, tp_scan_number(met), now, &look) ?
+		GetPGProcByNumber(look.owner)->pid : 0;
+	return block;
+}
+
 /*
  * Where a scan of all blocks of the relation, which BufferPoolAnnounces said
  * shall be announced, should begin to share most with a running one.  hint if
- * there is none to meet.
+ * there is none to meet; then *met_pid is 0, else that scan's process.
  */
 BlockNumber
-BufferPoolMeetingBlock(Relation rel, BlockNumber blocks, BlockNumber hint)
+BufferPoolMeetingBlock(Relation rel, BlockNumber blocks, BlockNumber hint,
+					   int *met_pid)
 {
 	tp_scan_spec spec = {0};
 	BlockNumber block;
 
+	*met_pid = 0;
 	if (!pool_asks(rel))
 		return hint;
 	spec.relation = relation_number(rel);
 	spec.count = spec.size = blocks;
-	block = tp_scan_meet(&scans, &spec, BufferPoolNow());
+	block = meet(&spec, met_pid);
 	block -= block % MEETING_STEP;
-	return block == 0 ? hint : block;
+	if (block > 0)
+		return block;
+	if (hint > 0)
+		*met_pid = 0;
+	return hint;
 }
 
 /* Likewise for the blocks in the bitmap: 0, or a block at which a group begins. */
 BlockNumber
 BufferPoolMeetingGroup(Relation rel, BlockNumber blocks,
-					   const tp_bitmap *bitmap)
+					   const tp_bitmap *bitmap, int *met_pid)
 {
 	tp_scan_spec spec = {0};
 
+	*met_pid = 0;
 	if (!synchronize_seqscans || !bufferpool_synchronize_bitmap_scans ||
 		!pool_asks(rel))
 		return 0;
 	spec.relation = relation_number(rel);
 	spec.size = blocks;
 	spec.bitmap = bitmap;
-	return tp_scan_meet(&scans, &spec, BufferPoolNow());
+	return meet(&spec, met_pid);
 }
 
 /* An empty bitmap for a relation of so many blocks, to be filled and announced. */
@@ -493,13 +519,16 @@ index_number(Relation index)
 }
 
 static uint64
-enter_trail(uint32 index, uint64 now)
+enter_trail(Relation rel, uint32 index, uint64 now)
 {
 	uint64		handle;
 
 	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
 	handle = tp_trail_begin(&trails, index, MyProcNumber, now);
 	LWLockRelease(&table->lock);
+	if (handle != 0)
+		BufferPoolCount(BufferPoolForRelation(rel, NULL),
+						BUFFERPOOL_MARKING_SCANS);
 	return handle;
 }
 
@@ -510,8 +539,9 @@ begin_trail(BufferPoolIndexScan *scan, Relation rel, Relation index)
 	uint32		number = index_number(index);
 
 	scan->salt = tp_trail_salt(number);
+	scan->trailing = false;
 	ResourceOwnerEnlarge(CurrentResourceOwner);
-	scan->scan.handle = pool_asks(rel) ? enter_trail(number, now) :
+	scan->scan.handle = pool_asks(rel) ? enter_trail(rel, number, now) :
 		BufferPoolRecordedScan(true);
 	if (scan->scan.handle == 0)
 		return;
@@ -521,8 +551,25 @@ begin_trail(BufferPoolIndexScan *scan, Relation rel, Relation index)
 								   number, now);
 }
 
+/* The tuple is one that is marked. */
 static void
-leave_mark(const BufferPoolIndexScan *scan, ItemPointer tid)
+mark_tuple(BufferPoolIndexScan *scan, Relation rel, uint64 tuple, uint64 now)
+{
+	BufferPool *pool = BufferPoolForRelation(rel, NULL);
+	tp_trail_step step = tp_trail_tuple(&trails, scan->scan.handle, tuple, now);
+
+	if (step == TP_TRAIL_NONE)
+		return;
+	BufferPoolCount(pool, BUFFERPOOL_MARKS);
+	if (step == TP_TRAIL_FOLLOWED && !scan->trailing)
+	{
+		scan->trailing = true;
+		BufferPoolCount(pool, BUFFERPOOL_TRAILING_SCANS);
+	}
+}
+
+static void
+leave_mark(BufferPoolIndexScan *scan, Relation rel, ItemPointer tid)
 {
 	BlockNumber block = ItemPointerGetBlockNumber(tid);
 	OffsetNumber offset = ItemPointerGetOffsetNumber(tid);
@@ -534,7 +581,7 @@ leave_mark(const BufferPoolIndexScan *scan, ItemPointer tid)
 		return;
 	now = BufferPoolNow();
 	if (!BufferPoolIsRecordedScan(handle))
-		tp_trail_tuple(&trails, handle, tuple, now);
+		mark_tuple(scan, rel, tuple, now);
 	if (BufferPoolRecording())
 		BufferPoolRecordScanAdvance(handle, block, offset, now);
 }
@@ -563,7 +610,7 @@ BufferPoolEnterBlock(BufferPoolIndexScan *scan, Relation rel, Relation index,
 	if (!tp_is_trail(scan->scan.handle))
 		BufferPoolScanAt(&scan->scan, block);
 	else
-		leave_mark(scan, tid);
+		leave_mark(scan, rel, tid);
 	BufferPoolReadFor(&scan->scan);
 }
 
@@ -632,6 +679,7 @@ BufferPoolLookAtScan(uint32 number, BufferPoolScanLook *look)
 	look->relation = details->relation;
 	look->kind = details->kind;
 	look->pool = details->pool;
+	look->met_pid = details->met_pid;
 	pg_read_barrier();
 	return tp_scan_look_at(&scans, number, 0, &again) &&
 		again.handle == look->scan.handle;
