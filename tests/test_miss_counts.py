@@ -116,6 +116,8 @@ def model_misses(policy: str, trace: str, frames: int) -> tuple[int, int]:
     misses = refused = 0
     for model.now, (page, flags) in enumerate(references(trace)):
         if page in frame_of:
+            if flags & WRITE:
+                model.dirty.add(frame_of[page])
             model.hit(frame_of[page], flags)
             continue
         misses += 1
@@ -127,6 +129,9 @@ def model_misses(policy: str, trace: str, frames: int) -> tuple[int, int]:
         if victim in model.page:
             del frame_of[model.page[victim]]
             model.evict(victim, flags)
+        model.dirty.discard(victim)
+        if flags & WRITE:
+            model.dirty.add(victim)
         model.admit(victim, page, flags)
         frame_of[page] = victim
     return misses, refused

@@ -41,6 +41,9 @@
  *	9. A reference that does not promote (VACUUM's, or a repeated one) does not
  *	   count as a reference of the block group, even if it brings its page in.
  *
+ *	10. A dirty page gives way to a clean one of its block group: whoever
+ *	   evicts it must write it, and perhaps the WAL first.
+ *
  * Costs: a hit looks up its block group, so hits need the pool's lock.  Pages
  * are kept or evicted with their block group.  Estimates are current only
  * where they matter, and not for the victims between two looks.
@@ -66,6 +69,12 @@ enum
 	PARAM_VICTIMS,
 	PARAM_CORRECTIONS
 };
+
+/*
+ * Pages of a block group looked at for a clean one.  Chosen, not measured: the
+ * lock is held meanwhile.
+ */
+#define CLEAN_LOOKS 16
 
 typedef struct pbm_pq_state
 {
@@ -236,6 +245,26 @@ look_again(const tp_pool *pool, tp_usable usable, void *arg, uint64_t now)
 }
 
 /*
+ * Of this page, which would go next, and those of its block group that would go
+ * after it, the first that is clean; this one if none of CLEAN_LOOKS is.
+ */
+static uint32_t
+clean_first(const tp_pool *pool, uint32_t frame, tp_usable usable, void *arg)
+{
+	uint32_t	next = frame;
+
+	if (!tp_is_dirty(pool, frame))
+		return frame;
+	for (uint32_t i = 1; i < CLEAN_LOOKS && !is_host(pool, next); i++)
+	{
+		next = pool->nodes[next].next;
+		if (!tp_is_dirty(pool, next) && (usable == NULL || usable(arg, next)))
+			return next;
+	}
+	return frame;
+}
+
+/*
  * Propose this page, the first of its block group's list.  For the others there
  * is no estimate but a new one.
  */
@@ -282,7 +311,8 @@ pbm_pq_victim(const tp_pool *pool, tp_page incoming, tp_usable usable,
 		uint32_t	frame = first_of_stage(pool, &first);
 
 		if (usable == NULL || usable(arg, frame))
-			return propose(pool, frame, access->now);
+			return propose(pool, clean_first(pool, frame, usable, arg),
+						   access->now);
 		take(pool, frame);
 		tp_list_push_head(pool, PASSED, frame);
 	}

@@ -33,6 +33,8 @@ typedef struct candidate
 	bool		stale;			/* remembered: wait, last and source are not
 								 * current */
 	bool		usable;			/* the caller was asked and may take it */
+	bool		dirty;			/* and would have to write it; false: or not
+								 * asked yet */
 } candidate;
 
 /* How candidates are ranked. */
@@ -71,6 +73,8 @@ is_further(const candidate *a, const candidate *b, bool lru)
 {
 	if (a->wait != b->wait)
 		return a->wait > b->wait;
+	if (a->dirty != b->dirty)
+		return b->dirty;
 	return lru && a->last < b->last;
 }
 
@@ -169,6 +173,7 @@ rank_remembered(const chosen_frames *chosen, const ranking *rank, uint64_t now,
 		remembered.last = c->last;
 		remembered.stale = true;
 		remembered.usable = false;
+		remembered.dirty = false;
 		n = rank_candidate(list, n, rank, &remembered);
 	}
 	return n;

@@ -10,7 +10,7 @@ _Static_assert(sizeof(tp_node) == 32, "a node is half a cache line");
 _Static_assert(sizeof(tp_ghost) == 32, "a ghost is half a cache line");
 _Static_assert(sizeof(tp_header) <= 2048, "a header is at most 2 KiB");
 
-const tp_services tp_no_services = {NULL, NULL, NULL};
+const tp_services tp_no_services = {0};
 
 void
 tp_pool_init(const tp_pool *pool, const double *params, uint64_t seed)

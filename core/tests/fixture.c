@@ -47,6 +47,14 @@ keep_extents(fixture *f, uint32_t frames)
 	f->services.extents = f->extents;
 }
 
+static bool
+is_dirty(void *arg, uint32_t frame)
+{
+	const fixture *f = arg;
+
+	return f->dirty[frame];
+}
+
 fixture *
 fixture_new(const char *name, const char *params, uint32_t frames)
 {
@@ -60,6 +68,8 @@ fixture_new(const char *name, const char *params, uint32_t frames)
 	f->pool = tp_block_init(policy, f->params, FIXTURE_CAPACITY, frames, 1,
 							f->block);
 	f->pool.services = &f->services;
+	f->services.is_dirty = is_dirty;
+	f->services.is_dirty_arg = f;
 	if (policy->flags & TP_READS_EXTENTS)
 		keep_extents(f, frames);
 	return f;
@@ -145,12 +155,14 @@ static void
 reference(fixture *f, tp_page page, const tp_access *access)
 {
 	uint32_t	frame = find(f, page);
+	bool		writes = (access->flags & TP_WRITE) != 0;
 
 	if (f->extents != NULL)
 		tp_extents_read(f->extents, page);
 	if (frame != TP_NONE)
 	{
 		f->hits++;
+		f->dirty[frame] |= writes;
 		tp_hit(&f->pool, frame, access);
 		return;
 	}
@@ -164,6 +176,7 @@ reference(fixture *f, tp_page page, const tp_access *access)
 	assert_true(usable(f, frame));
 	if (tp_is_resident(&f->pool, frame))
 		tp_evict(&f->pool, frame, access);
+	f->dirty[frame] = writes;
 	tp_admit(&f->pool, frame, page, access);
 }
 
@@ -227,7 +240,7 @@ step(fixture *f, const char *text)
 		verb == '+' ? join(f) : leave(f);
 		return text + 1;
 	}
-	text = read_page(strchr("-!?<>", verb) ? text + 1 : text, &page);
+	text = read_page(strchr("-!?<>=", verb) ? text + 1 : text, &page);
 
 	if (verb == '-')
 	{
@@ -238,6 +251,8 @@ step(fixture *f, const char *text)
 	}
 	else if (verb == '!' || verb == '?')
 		f->pinned[find(f, page)] = verb == '!';
+	else if (verb == '=')
+		f->dirty[find(f, page)] = false;
 	else if (verb == '<')
 		tp_evict(&f->pool, find(f, page), &access);
 	else if (verb == '>')

@@ -7,7 +7,7 @@
  * made by VACUUM.  "-3" forgets block 3, "+" lets a frame join, "/" makes one
  * leave (evicting the next victim first if none is free), "!3" and "?3" pin
  * and unpin block 3.  "<3" evicts block 3, whose frame is claimed then, ">3"
- * restores it.  Time advances by one microsecond a step.  Policies that go by
+ * restores it, "=3" writes it out: it is clean then.  Time advances by one microsecond a step.  Policies that go by
  * temperatures have them: every reference warms its page's extent, by
  * FIXTURE_RANDOM if it is random and by 1 if it is sequential.
  */
@@ -34,6 +34,7 @@ typedef struct fixture
 	tp_services services;		/* of the pool */
 	tp_extents *extents;		/* NULL if the policy does not read them */
 	bool		pinned[FIXTURE_CAPACITY];
+	bool		dirty[FIXTURE_CAPACITY];	/* written since it came in */
 	double		params[TP_MAX_PARAMS];
 	uint64_t	now;
 	uint64_t	scan;			/* handle that references are made through */

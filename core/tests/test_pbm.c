@@ -15,6 +15,9 @@
 #define PAPER "remember=0,neighbours=0,scan_history=0,"
 #define FORESIGHT PAPER "frequency=2"
 
+/* The same with candidates of which one can be preferred. */
+#define CANDIDATES "neighbours=0,scan_history=0,frequency=2"
+
 #define SPEED 1e6
 
 static tp_scans scans;
@@ -410,6 +413,45 @@ frames_join_and_leave(void **unused)
 				 "frames: 5 | listed=2 | due=1 | next=1");
 }
 
+/* 2 is as far as 1, and need not be written; nor need 1 when it has been. */
+static void
+clean_pages_go_before_dirty_ones(void **unused)
+{
+	fixture    *f = pool(CANDIDATES, 3, "1w 2 3w 4");
+
+	(void) unused;
+	fixture_expect(f, "frames: 1 4 3 | listed=3 | due=1 | next=1");
+	fixture_run(f, "=1 5");
+	fixture_expect(f, "frames: 5 4 3 | listed=3 | due=1 | next=1");
+	fixture_run(f, "4w 5w 6");	/* all are dirty: 3 is the oldest */
+	fixture_expect(f, "frames: 5 4 6 | listed=3 | due=1 | next=1");
+	fixture_run(f, "!6 7");		/* the only clean one is pinned */
+	expect_and_free(f, "frames: 5 7 6 | listed=2 | due=1 | next=1");
+}
+
+/* 21 is read before 25, so 25 goes, dirty or not. */
+static void
+a_dirty_page_that_is_further_goes(void **unused)
+{
+	fixture    *f = pool(CANDIDATES, 2, "21 25w");
+
+	(void) unused;
+	scan_of(f, 20, 10);
+	fixture_run(f, "1");
+	expect_and_free(f, "frames: 21 1 | listed=2 | due=1 | next=1");
+}
+
+/* All three victims are clean, although the dirty ones are older. */
+static void
+a_bulk_takes_clean_pages_first(void **unused)
+{
+	fixture    *f = pool(CANDIDATES ",victims=3", 6, "1w 2 3w 4 5w 6 7");
+
+	(void) unused;
+	fixture_run(f, "8 9");
+	expect_and_free(f, "frames: 1 7 3 8 5 9 | listed=6 | due=3 | next=2");
+}
+
 static void
 expect_reason(fixture *f, const char *text, tp_reason reason, bool soon)
 {
@@ -501,6 +543,9 @@ main(void)
 		TEST(if_all_candidates_are_pinned_usable_frames_are_drawn),
 		TEST(pages_loaded_next_to_the_last_victim_are_candidates),
 		TEST(frames_join_and_leave),
+		TEST(clean_pages_go_before_dirty_ones),
+		TEST(a_dirty_page_that_is_further_goes),
+		TEST(a_bulk_takes_clean_pages_first),
 		TEST(a_proposal_has_a_reason),
 		TEST(each_of_a_bulk_has_its_reason),
 		TEST(coldest_goes_by_the_estimate),

@@ -546,6 +546,24 @@ a_block_group_wanted_later_goes(void **unused)
 					"| proposals=0");
 }
 
+/* Block group 0: 3, 2, 1, and 0 its host.  The last of it goes though dirty. */
+static void
+clean_pages_of_a_block_group_go_first(void **unused)
+{
+	(void) unused;
+	begin(1, 5);
+	fixture_run(f, "0w 1 2w 3w 128");
+	fixture_run(f, "256");
+	fixture_expect(f, "frames: 0!1 256!1 2 3 128!1 | passed: "
+				   "| not requested: 2*1 1*1 0*3 | overdue: | position=0 | proposals=0");
+	fixture_run(f, "257");		/* none is clean: in order */
+	fixture_expect_coldest(f, "2 0 128 257 256");
+	fixture_run(f, "=0 258");	/* the host may go, too */
+	fixture_expect_coldest(f, "2 128 258 257 256");
+	fixture_run(f, "259");
+	fixture_expect_coldest(f, "128 259 258 257 256");
+}
+
 static void
 expect_reason(const char *text, tp_reason reason, bool soon)
 {
@@ -612,6 +630,7 @@ main(void)
 		TEST(a_block_group_no_longer_requested_goes),
 		TEST(a_block_group_wanted_sooner_stays),
 		TEST(a_block_group_wanted_later_goes),
+		TEST(clean_pages_of_a_block_group_go_first),
 		TEST(a_proposal_has_a_reason),
 		TEST(coldest_names_the_next_victims),
 	};

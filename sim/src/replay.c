@@ -7,6 +7,14 @@
 
 #include "replay.h"
 
+static bool
+is_dirty(void *arg, uint32_t frame)
+{
+	const tps_replay *replay = arg;
+
+	return replay->dirty[frame] != 0;
+}
+
 static tps_replay *
 replay_new(tps_cache *cache, opt_pool *o, const tps_options *options)
 {
@@ -39,6 +47,11 @@ replay_new(tps_cache *cache, opt_pool *o, const tps_options *options)
 	{
 		replay->cache = cache;
 		replay->opt = o;
+	}
+	if (ok && cache != NULL)
+	{
+		cache->services.is_dirty = is_dirty;
+		cache->services.is_dirty_arg = replay;
 	}
 	if (!ok)
 	{

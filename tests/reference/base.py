@@ -216,6 +216,7 @@ class Model:
         self.free: list[int] = []  # next to be used first
         self.claimed: dict[int, Evicted | None] = {}  # None: not by an eviction
         self.page: dict[int, int] = {}
+        self.dirty: set[int] = set()  # frames whose page must be written, if that is known
         self.origin: dict[int, str] = {}  # of a free frame: ghost list of its last page
         self.init()
 

@@ -45,6 +45,7 @@ class Candidate:
     last: int
     stale: bool
     verified: bool = False
+    dirty: bool = False  # once it is verified
 
 
 class Chain:
@@ -128,8 +129,9 @@ class PBM(Model):
         return Candidate(frame, self.version[frame], wait, last, stale=False)
 
     def further(self, a: Candidate, b: Candidate) -> bool:
-        earlier = bool(self.value("lru_fallback")) and a.last < b.last
-        return a.wait > b.wait or (a.wait == b.wait and earlier)
+        if a.wait != b.wait or a.dirty != b.dirty:
+            return (a.wait, b.dirty) > (b.wait, a.dirty)
+        return bool(self.value("lru_fallback")) and a.last < b.last
 
     def consider(self, ranked: list[Candidate], frame: int) -> None:
         new = self.candidate(frame)
@@ -198,6 +200,7 @@ class PBM(Model):
             if fits((again.frame, again.version)):
                 again = self.candidate(again.frame) if again.stale else again
                 again.verified = True
+                again.dirty = again.frame in self.dirty
                 self.put(ranked, again)
         if not ranked:
             for frame in sample_frames(self, self.value("samples"), unusable):

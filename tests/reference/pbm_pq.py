@@ -8,6 +8,7 @@ from math import inf
 from reference.base import Evicted, Model, PassedList, last_usable, promotes
 
 BLOCK_GROUP = 128
+LOOKS = 16  # at pages of a block group, for a clean one
 
 Group = tuple[int, int]  # relation and number
 
@@ -133,7 +134,11 @@ class PbmPq(Model):
         while self.rows:
             frame = self.in_groups()[0]
             if frame not in unusable:
-                return frame
+                row = self.rows[self.group_of(frame)]
+                clean = (
+                    f for f in [*row[1:], row[0]][:LOOKS] if not {f} & {*self.dirty, *unusable}
+                )
+                return next(clean, frame)
             self.on_forget(frame)
             self.passed.insert(0, frame)
         return last_usable(self.passed, unusable)

@@ -65,6 +65,16 @@ tp_is_resident(const tp_pool *pool, uint32_t frame)
 	return list != TP_FREE && list < TP_CLAIMED;
 }
 
+/* Must its page be written before it leaves?  As far as the caller knows. */
+static inline bool
+tp_is_dirty(const tp_pool *pool, uint32_t frame)
+{
+	const tp_services *services = pool->services;
+
+	return services->is_dirty != NULL &&
+		services->is_dirty(services->is_dirty_arg, frame);
+}
+
 static inline bool
 tp_is_claimed(const tp_pool *pool, uint32_t frame)
 {

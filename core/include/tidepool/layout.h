@@ -150,6 +150,10 @@ typedef struct tp_services
 									 * prediction/trail.h */
 	const struct tp_extents *extents;	/* temperatures of what lies below the
 										 * pool: tier/extents.h */
+	bool		(*is_dirty) (void *arg, uint32_t frame);	/* must its page be
+															 * written before it
+															 * leaves? */
+	void	   *is_dirty_arg;
 } tp_services;
 
 extern const tp_services tp_no_services;

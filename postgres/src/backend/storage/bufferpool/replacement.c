@@ -112,6 +112,14 @@ is_usable(void *arg, uint32 buf_id)
 					   (buf_state & usable->unwanted) != usable->unwanted);
 }
 
+/* For algorithms: must the page be written before it leaves? */
+bool
+BufferPoolIsDirty(void *arg, uint32 buf_id)
+{
+	return (pg_atomic_read_u32(&GetBufferDescriptor(buf_id)->state) &
+			BM_DIRTY) != 0;
+}
+
 typedef enum Proposal
 {
 	PROPOSAL_PINNED,			/* it is ours, and holds the expected page */

@@ -177,6 +177,7 @@ BufferPoolScansShmemInit(bool has_algorithms)
 
 	table = NULL;
 	MemSet(&BufferPoolServices, 0, sizeof(BufferPoolServices));
+	BufferPoolServices.is_dirty = BufferPoolIsDirty;
 	if (!has_algorithms || capacity() == 0)
 		return;
 	memory = ShmemInitStruct("Buffer Pool Scans",
