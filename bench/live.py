@@ -78,13 +78,21 @@ def serving(
 ) -> Iterator[Instance]:
     """Run a server on the data directory: ours with this algorithm, or the unpatched one.
 
-    The settings hold for this run only.
+    After the algorithm and a colon there may be its parameters.  The settings
+    hold for this run only.
     """
     instance = Instance(directory, programs(server, build))
     file = instance.data / "postgresql.conf"
     before = file.read_text()
     if server != STOCK:
-        instance.configure({"shared_preload_libraries": LIBRARIES, "bufferpool.algorithm": server})
+        algorithm, _, parameters = server.partition(":")
+        instance.configure(
+            {
+                "shared_preload_libraries": LIBRARIES,
+                "bufferpool.algorithm": algorithm,
+                "bufferpool.parameters": parameters,
+            }
+        )
     instance.configure(settings or {})
     try:
         instance.start()
@@ -155,25 +163,25 @@ def counters(instance: Instance) -> Counters:
     return Counters(*(int(float(value)) for value in row.split("|")))
 
 
-def side_by_side(instance: Instance, scripts: Sequence[str]) -> tuple[list[str], float]:
+def side_by_side(instance: Instance, scripts: Sequence[str]) -> tuple[list[str], list[float]]:
     """Run each script in a session of its own, all at the same time.
 
-    Returns what each printed, and the seconds until the last one ended.
+    Returns what each printed, and the seconds after which it ended.
     """
 
-    def session(number: int) -> str:
+    def session(number: int) -> tuple[str, float]:
         file = instance.directory / f"session-{number}.sql"
         file.write_text(scripts[number])
         psql = (instance.bin / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1")
         run = instance.run(*psql, "-f", file)
         if run.returncode != 0:
             raise TidepoolError(f"psql failed: {run.stdout.strip()}")
-        return run.stdout
+        return run.stdout, perf_counter() - begin
 
     begin = perf_counter()
     with ThreadPoolExecutor(len(scripts)) as threads:
-        answers = list(threads.map(session, range(len(scripts))))
-    return answers, perf_counter() - begin
+        ended = list(threads.map(session, range(len(scripts))))
+    return [answer for answer, _ in ended], [seconds for _, seconds in ended]
 
 
 def told(main: Callable[[], None]) -> None:

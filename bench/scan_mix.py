@@ -43,74 +43,43 @@ a bound.
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
 from pathlib import Path
-from random import Random
-from statistics import mean, median
-from typing import NamedTuple
+from statistics import median
 
 from common import OUT, count, report
-from live import (
-    STOCK,
-    Counters,
-    counters,
-    huge_pages,
-    programs,
-    read_all,
-    scratch,
-    serving,
-    side_by_side,
-    told,
-)
-from matplotlib.axes import Axes
+from live import STOCK, Counters, huge_pages, programs, scratch, serving, side_by_side, told
 from matplotlib.ticker import NullFormatter
+from streams import (
+    SCANS,
+    WARM_UP,
+    Mix,
+    Spread,
+    check_plans,
+    draw,
+    in_turns,
+    load,
+    of_stock,
+    queries,
+    scripts_of,
+    tell,
+)
 
 from tidepool import parse_policy
 from tidepool.errors import TidepoolError
 from tidepool.plots import save, style
-from tidepool.server import Instance
 from tidepool.simulation import Cell, simulate
 from tidepool.traces import open_trace
-from tidepool.workloads import tpch
 
 ALGORITHMS = ("clock", "cooling", "lru", "arc", "lirs", "s3fifo", "pbm", "pbm_pq")
-
-# what the sessions of each kind of scan set, so that the plan is the one that is meant
-BITMAP = "SET enable_seqscan = off; SET enable_indexscan = off"
-WHOLE = "SET enable_bitmapscan = off; SET enable_indexscan = off"
-IN_ORDER = "SET bufferpool.synchronize_bitmap_scans = off"  # stock does not mind
-SERIAL = "SET max_parallel_workers_per_gather = 0"
-PARALLEL = (
-    "SET max_parallel_workers_per_gather = 4; SET parallel_setup_cost = 0;"
-    " SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0"
-)
-SCANS = {
-    "ranges": ("Bitmap Heap Scan", f"{BITMAP}; {SERIAL}; {IN_ORDER}"),
-    "meeting": ("Bitmap Heap Scan", f"{BITMAP}; {SERIAL}"),
-    "parallel": ("Parallel Bitmap Heap Scan", f"{BITMAP}; {PARALLEL}"),
-    "whole": ("Seq Scan", f"{WHOLE}; {SERIAL}"),
-    "unsynchronized": ("Seq Scan", f"{WHOLE}; {SERIAL}; SET synchronize_seqscans = off"),
-}
 # what pbm is to read at most, as a multiple of what stock reads, by the number of streams
 GOALS = {
     "ranges": {1: 0.70, 4: 0.58, 8: 0.54, 16: 0.50},
     "meeting": {8: 0.42, 16: 0.35},
     "whole": {8: 0.40},
 }
-FIRST, LAST = date(1992, 1, 2), date(1998, 12, 1)  # TPC-H's l_shipdate
-RANGE = 0.3
 SAME = 0.01  # numbers of blocks that differ by less are the same
-
-WARM_UP = f"{WHOLE}; {SERIAL}; SELECT count(*) FROM lineitem"
-
-# less arithmetic than in TPC-H's Q1, so that time is not mostly that
-Q1 = """SELECT l_returnflag, l_linestatus, count(*), sum(l_quantity), sum(l_extendedprice)
-    FROM lineitem WHERE {} GROUP BY 1, 2 ORDER BY 1, 2"""
-Q6 = """SELECT sum(l_extendedprice * l_discount)
-    FROM lineitem WHERE {} AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24"""
 
 
 @dataclass(frozen=True)
@@ -133,67 +102,7 @@ class Run:
     stretch: float
 
 
-# ---- queries ----
-
-
-def queries(scans: str, count: int, stream: int, seed: int) -> list[str]:
-    """Return a stream's queries: as many of Q1 as of Q6, in random order.
-
-    A whole table takes longer: of them there are a quarter of ``count``.
-    """
-    rng = Random(f"{seed}, {stream}")
-    ranges = scans in ("ranges", "meeting", "parallel")
-    forms = [Q1, Q6] * (count // (2 if ranges else 8))
-    rng.shuffle(forms)
-    return [form.format(_range(rng) if ranges else "true") for form in forms]
-
-
-def _range(rng: Random) -> str:
-    days = (LAST - FIRST).days + 1
-    length = round(RANGE * days)
-    first = FIRST + timedelta(days=rng.randrange(days - length + 1))
-    return f"l_shipdate >= '{first}' AND l_shipdate < '{first + timedelta(days=length)}'"
-
-
-def scripts_of(scans: str, count: int, streams: int, seed: int) -> list[str]:
-    """Return a script for each stream."""
-    _, settings = SCANS[scans]
-    return [
-        ";\n".join((settings, *queries(scans, count, stream, seed))) + ";\n"
-        for stream in range(streams)
-    ]
-
-
-def check_plans(instance: Instance, scans: str, count: int, seed: int) -> None:
-    """Raise TidepoolError unless the first stream's queries are executed as is meant."""
-    node, settings = SCANS[scans]
-    for query in queries(scans, count, 0, seed):
-        plan = instance.query(f"{settings}; EXPLAIN (COSTS off) {query}")
-        if f"{node} on lineitem" not in plan:
-            raise TidepoolError(f"this is no {node}:\n{query}\n{plan}")
-
-
 # ---- runs ----
-
-
-class Measured(NamedTuple):
-    """Blocks and seconds of a run, and the answers to its queries."""
-
-    blocks: Counters
-    seconds: float
-    answers: list[str]
-
-
-def measure(
-    directory: Path, server: str, settings: Mapping[str, str], scripts: Sequence[str]
-) -> Measured:
-    """Run the scripts after one read of the table."""
-    read_all(directory)
-    with serving(directory, server, settings) as instance:
-        instance.query(WARM_UP)
-        before = counters(instance)
-        answers, seconds = side_by_side(instance, scripts)
-        return Measured(counters(instance) - before, seconds, answers)
 
 
 def record(directory: Path, settings: Mapping[str, str], scripts: Sequence[str], path: Path) -> int:
@@ -235,67 +144,23 @@ def repetitions(
     for scans in args.scans:
         with serving(directory, "clock", settings) as instance:
             for seed in range(args.repetitions):
-                check_plans(instance, scans, args.queries, seed)
+                check_plans(instance, Mix(scans, 1, args.queries), seed)
         for repetition in range(args.repetitions):
             for streams in args.streams:
-                scripts = scripts_of(scans, args.queries, streams, repetition)
+                scripts = scripts_of(Mix(scans, streams, args.queries), repetition)
                 tell(f"{scans}, {streams} streams, repetition {repetition + 1}")
                 opt = optimum(directory, settings, scripts, frames)
                 measured = in_turns(directory, args.algorithms, settings, scripts, repetition)
                 for i, (server, run) in enumerate(measured):
-                    peers = stock_around(measured, i)
+                    compared = of_stock(measured, i)
                     yield Run(
                         *(scans, streams, server, run.blocks, run.seconds, opt),
-                        of_stock=run.blocks.reads / mean(peer.blocks.reads for peer in peers),
-                        stretch=run.seconds / mean(peer.seconds for peer in peers),
+                        of_stock=compared.blocks,
+                        stretch=compared.seconds,
                     )
 
 
-def in_turns(
-    directory: Path,
-    algorithms: Sequence[str],
-    settings: Mapping[str, str],
-    scripts: Sequence[str],
-    repetition: int,
-) -> list[tuple[str, Measured]]:
-    """Run stock and an algorithm in turn, stock first and last."""
-    order = [STOCK]
-    for name in reversed(algorithms) if repetition % 2 else algorithms:
-        order += [name, STOCK]
-    found = []
-    for server in order:
-        run = measure(directory, server, settings, scripts)
-        if run.answers != (found or [(server, run)])[0][1].answers:
-            raise TidepoolError(f"{server} gives other answers than {STOCK}")
-        tell(f"  {server}: {run.blocks.reads} blocks read, {run.seconds:.2f} s")
-        found.append((server, run))
-    return found
-
-
-def stock_around(measured: Sequence[tuple[str, Measured]], i: int) -> list[Measured]:
-    """Return stock's last run before the i-th one, and its first after it, if there are both."""
-    step = 2 if measured[i][0] == STOCK else 1
-    return [measured[j][1] for j in (i - step, i + step) if 0 <= j < len(measured)]
-
-
-def tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 # ---- what is shown ----
-
-
-class Spread(NamedTuple):
-    """A median with the least and the most."""
-
-    median: float
-    least: float
-    most: float
-
-    @classmethod
-    def of(cls, values: Iterable[float]) -> Spread:
-        several = list(values)
-        return cls(median(several), min(several), max(several))
 
 
 @dataclass(frozen=True)
@@ -366,7 +231,7 @@ def tables(runs: Sequence[Run], args: argparse.Namespace, size: str) -> None:
                         "" if server == STOCK else found.goal(),
                     )
                 )
-        asked = f"{len(queries(scans, args.queries, 0, 0))} queries a stream"
+        asked = f"{len(queries(Mix(scans, 1, args.queries), 0, 0))} queries a stream"
         title = f"{scans}: {size}, {asked}; medians and ranges of {args.repetitions}"
         report(f"scan_mix_{scans}", title, ("server", "streams", *COLUMNS), rows)
 
@@ -374,8 +239,8 @@ def tables(runs: Sequence[Run], args: argparse.Namespace, size: str) -> None:
 def picture(runs: Sequence[Run], args: argparse.Namespace) -> None:
     """Blocks read as a multiple of OPT's, and time of stock's, by the number of streams."""
     servers = (STOCK, *args.algorithms)
-    panels = 2 * len(args.scans)
-    figure, axes = style.panels(panels, 2.1, style.legend_rows(list(servers), panels))
+    number = 2 * len(args.scans)
+    figure, axes = style.panels(number, 2.1, style.legend_rows(list(servers), number))
     for i, scans in enumerate(args.scans):
         summaries = {
             server: [summary(runs, scans, streams, server) for streams in args.streams]
@@ -383,37 +248,16 @@ def picture(runs: Sequence[Run], args: argparse.Namespace) -> None:
         }
         blocks = {server: [one.of_opt for one in found] for server, found in summaries.items()}
         times = {server: [one.stretch for one in found] for server, found in summaries.items()}
-        draw(axes[2 * i], f"{scans}: blocks", "blocks read / OPT's", args.streams, blocks)
-        draw(axes[2 * i + 1], f"{scans}: time", "time / stock's", args.streams, times)
+        panels = (("blocks", "blocks read / OPT's", blocks), ("time", "time / stock's", times))
+        for axis, (what, label, lines) in zip(axes[2 * i :], panels, strict=False):
+            draw(axis, f"{scans}: {what}", "streams", label, args.streams, lines)
+            axis.set_xscale("log", base=2)
+            axis.set_xticks(args.streams, [str(several) for several in args.streams])
+            axis.xaxis.set_minor_formatter(NullFormatter())
         # OPT is of another run's order
         axes[2 * i].set_ylim(bottom=min(1, axes[2 * i].get_ylim()[0]))
     style.legend_below(figure, axes)
     save(figure, OUT / "scan_mix.png")
-
-
-def draw(
-    axis: Axes,
-    title: str,
-    label: str,
-    streams: Sequence[int],
-    lines: Mapping[str, Sequence[Spread]],
-) -> None:
-    """Draw a line for each server."""
-    for i, (server, found) in enumerate(lines.items()):
-        spread = (
-            [one.median - one.least for one in found],
-            [one.most - one.median for one in found],
-        )
-        look = style.line_style(i - 1, server) | {"elinewidth": 0.7}
-        if server == STOCK:
-            look |= {"color": "#777777", "marker": "."}
-        offset = 1 + 0.03 * (i - (len(lines) - 1) / 2)  # so that no spread hides another
-        at = [several * offset for several in streams]
-        axis.errorbar(at, [one.median for one in found], spread, label=server, **look)
-    style.dress(axis, title, "streams", label)
-    axis.set_xscale("log", base=2)
-    axis.set_xticks(streams, [str(several) for several in streams])
-    axis.xaxis.set_minor_formatter(NullFormatter())
 
 
 def arguments() -> argparse.Namespace:
@@ -451,21 +295,7 @@ def main() -> None:
     args = arguments()
     programs(STOCK)  # fails at once if it is not there
     with scratch() as directory:
-        with serving(directory, "clock") as instance:
-            known = instance.query(
-                "CREATE EXTENSION pg_bufferpool; SELECT * FROM pg_bufferpool_algorithms()"
-            ).split()
-            for name in args.algorithms:
-                if name not in known:
-                    raise TidepoolError(
-                        f"no algorithm {name}", hint=f"there are {', '.join(sorted(known))}"
-                    )
-            tpch.load(instance, args.scale, ["lineitem"], clustered=True, progress=tell)
-            pages = int(
-                instance.query(
-                    "SELECT pg_relation_size('lineitem') / current_setting('block_size')::int"
-                )
-            )
+        pages = load(directory, args.scale, args.algorithms)
         frames = round(args.memory * pages)
         settings = {
             "shared_buffers": str(frames),
