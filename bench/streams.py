@@ -174,8 +174,12 @@ class Measured(NamedTuple):
 def measure(
     directory: Path, server: str, settings: Mapping[str, str], scripts: Sequence[str]
 ) -> Measured:
-    """Run the scripts after one read of the table, all files in the operating system's cache."""
-    read_all(directory)
+    """Run the scripts after one read of the table.
+
+    The operating system has all files in its cache, unless the server bypasses it.
+    """
+    if "debug_io_direct" not in settings:
+        read_all(directory)
     with serving(directory, server, settings) as instance:
         instance.query(WARM_UP)
         before = counters(instance)
@@ -252,29 +256,27 @@ class Spread(NamedTuple):
         return cls(median(several), min(several), max(several))
 
 
-def draw(
-    axis: Axes,
-    title: str,
-    x: str,
-    y: str,
-    at: Sequence[float],
-    lines: Mapping[str, Sequence[Spread]],
-) -> None:
-    """Draw a line for each server, whose spreads are beside each other."""
-    for i, (server, found) in enumerate(lines.items()):
+class Line(NamedTuple):
+    """A server's spreads, and where they are drawn."""
+
+    at: Sequence[float]
+    values: Sequence[Spread]
+
+
+def offset(i: int, lines: int) -> float:
+    """Where the i-th of several lines is between -0.5 and 0.5, so that no spread hides another."""
+    return (i + 0.5) / lines - 0.5
+
+
+def draw(axis: Axes, title: str, x: str, y: str, lines: Mapping[str, Line]) -> None:
+    """Draw a line for each server."""
+    for i, (server, (at, values)) in enumerate(lines.items()):
         spread = (
-            [one.median - one.least for one in found],
-            [one.most - one.median for one in found],
+            [one.median - one.least for one in values],
+            [one.most - one.median for one in values],
         )
         look = style.line_style(i - 1, server) | {"elinewidth": 0.7}
         if server == STOCK:
             look |= {"color": "#777777", "marker": "."}
-        offset = 1 + 0.03 * (i - (len(lines) - 1) / 2)  # so that no spread hides another
-        axis.errorbar(
-            [value * offset for value in at],
-            [one.median for one in found],
-            spread,
-            label=server,
-            **look,
-        )
+        axis.errorbar(at, [one.median for one in values], spread, label=server, **look)
     style.dress(axis, title, x, y)
