@@ -1,11 +1,11 @@
 /*
  * prediction_cost.c
- *	  Nanoseconds of what prediction adds: evictions, estimates, advances.
+ *	  Nanoseconds of what prediction adds: evictions, estimates, scans.
  *
- * Prints a line for each measurement: name, nanoseconds.  Evictions are whole
- * misses (victim, evict, admit) in a pool of 131,072 frames, of random pages
- * of one relation, over which 64 scans run.  Each is measured ROUNDS times, in
- * turn; the median counts.
+ * Prints a line for each measurement: name, tab, nanoseconds.  Evictions are
+ * whole misses (victim, evict, admit) in pools of 131,072 and of a million
+ * frames, of random pages of one relation, over which 64 scans run.  Each is
+ * measured ROUNDS times, in turn; the median counts.
  */
 #define _POSIX_C_SOURCE 199309L	/* clock_gettime */
 
@@ -20,7 +20,8 @@
 
 #define ROUNDS	9
 #define FRAMES	(1u << 17)	/* 1 GiB of 8 KiB pages */
-#define BLOCKS	(4 * FRAMES)
+#define MANY_FRAMES (1u << 20)	/* 8 GiB */
+#define BLOCKS	(4 * MANY_FRAMES)
 #define SCANS	64
 #define OPERATIONS 100000
 #define RELATION 3
@@ -63,7 +64,8 @@ memory(size_t size)
 static void
 begin_scans(void)
 {
-	scans = tp_scans_init(SCANS, 1, memory(tp_scans_size(SCANS, 1)));
+	/* and one more, to begin and end */
+	scans = tp_scans_init(SCANS + 1, 1, memory(tp_scans_size(SCANS + 1, 1)));
 	for (uint32_t i = 0; i < SCANS; i++)
 	{
 		tp_scan_spec spec = {0};
@@ -78,7 +80,7 @@ begin_scans(void)
 
 /* A full pool under the policy. */
 static tp_pool
-full_pool(const char *name, const char *param, double value)
+full_pool(const char *name, uint32_t frames, const char *param, double value)
 {
 	const tp_policy *policy = tp_policy_find(name);
 	const tp_access access = {0};
@@ -88,10 +90,10 @@ full_pool(const char *name, const char *param, double value)
 	tp_policy_defaults(policy, params);
 	if (param != NULL)
 		params[tp_policy_param_find(policy, param)] = value;
-	pool = tp_block_init(policy, params, FRAMES, FRAMES, 1,
-						 memory(tp_block_size(policy, params, FRAMES)));
+	pool = tp_block_init(policy, params, frames, frames, 1,
+						 memory(tp_block_size(policy, params, frames)));
 	pool.services = &services;
-	for (uint32_t frame = 0; frame < FRAMES; frame++)
+	for (uint32_t frame = 0; frame < frames; frame++)
 		tp_admit(&pool, frame, tp_page_make(RELATION, random_below(BLOCKS)),
 				 &access);
 	return pool;
@@ -142,6 +144,44 @@ advance(void)
 	return (seconds() - begin) / OPERATIONS;
 }
 
+/* A scan begins and ends; of all blocks, or of the first of a hundred groups. */
+static double
+begin_and_end(bool has_bitmap)
+{
+	tp_bitmap	bitmap;
+	tp_scan_spec spec = {.relation = RELATION, .count = BLOCKS, .size = BLOCKS};
+	double		begin;
+
+	if (has_bitmap)
+	{
+		tp_bitmap_init(&bitmap, BLOCKS);
+		for (uint32_t i = 0; i < 100; i++)
+			tp_bitmap_add(&bitmap, i * (BLOCKS / 100), 1);
+		spec.bitmap = &bitmap;
+	}
+	begin = seconds();
+	for (uint32_t i = 0; i < OPERATIONS; i++)
+	{
+		spec.first = random_below(BLOCKS);
+		tp_scan_end(&scans, tp_scan_begin(&scans, &spec, 1 + i));
+	}
+	return (seconds() - begin) / OPERATIONS;
+}
+
+/* Where it should begin, among the 64. */
+static double
+meet(void)
+{
+	const tp_scan_spec spec = {.relation = RELATION, .count = BLOCKS, .size = BLOCKS};
+	static volatile uint32_t sink;
+	double		begin = seconds();
+
+	for (uint32_t i = 0; i < OPERATIONS; i++)
+		sink = tp_scan_meet(&scans, &spec, 1 + i);
+	(void) sink;
+	return (seconds() - begin) / OPERATIONS;
+}
+
 static int
 ascending(const void *a, const void *b)
 {
@@ -151,37 +191,41 @@ ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void
-print_median(const char *name, double *times)
-{
-	qsort(times, ROUNDS, sizeof(*times), ascending);
-	printf("%s %.1f\n", name, times[ROUNDS / 2] * 1e9);
-}
+static const char *const names[] = {
+	"clock", "pbm", "pbm:remember=0",
+	"clock, a million", "pbm, a million",
+	"estimate", "advance",
+	"begin and end", "begin and end, bitmap", "meet",
+};
+
+#define MEASUREMENTS ((int) (sizeof(names) / sizeof(names[0])))
 
 int
 main(void)
 {
-	double		times[5][ROUNDS];
-	tp_pool		by_clock;
-	tp_pool		pbm;
-	tp_pool		paper;
+	double		times[MEASUREMENTS][ROUNDS];
+	tp_pool		pools[5];
 
 	begin_scans();
-	by_clock = full_pool("clock", NULL, 0);
-	pbm = full_pool("pbm", NULL, 0);
-	paper = full_pool("pbm", "remember", 0);
+	pools[0] = full_pool("clock", FRAMES, NULL, 0);
+	pools[1] = full_pool("pbm", FRAMES, NULL, 0);
+	pools[2] = full_pool("pbm", FRAMES, "remember", 0);
+	pools[3] = full_pool("clock", MANY_FRAMES, NULL, 0);
+	pools[4] = full_pool("pbm", MANY_FRAMES, NULL, 0);
 	for (int round = 0; round < ROUNDS; round++)
 	{
-		times[0][round] = eviction(&by_clock);
-		times[1][round] = eviction(&pbm);
-		times[2][round] = eviction(&paper);
-		times[3][round] = estimate();
-		times[4][round] = advance();
+		for (int i = 0; i < 5; i++)
+			times[i][round] = eviction(&pools[i]);
+		times[5][round] = estimate();
+		times[6][round] = advance();
+		times[7][round] = begin_and_end(false);
+		times[8][round] = begin_and_end(true);
+		times[9][round] = meet();
 	}
-	print_median("clock", times[0]);
-	print_median("pbm", times[1]);
-	print_median("pbm:remember=0", times[2]);
-	print_median("estimate", times[3]);
-	print_median("advance", times[4]);
+	for (int i = 0; i < MEASUREMENTS; i++)
+	{
+		qsort(times[i], ROUNDS, sizeof(times[i][0]), ascending);
+		printf("%s\t%.1f\n", names[i], times[i][ROUNDS / 2] * 1e9);
+	}
 	return 0;
 }
