@@ -313,8 +313,9 @@ bool		tp_scan_reads(const tp_scans *scans, uint64_t relation);
  * running one: at the position of the scan that has most of these blocks ahead
  * of it, which counts less if its speed is another.  For a bitmap, the first
  * block of a group that it has.  spec->first if there is none.  *met (unless
- * NULL) becomes the handle of the running scan, or 0.  Registers nothing.  After PostgreSQL's synchronized scans, which meet on whole relations
- * and do not choose.
+ * NULL) becomes the handle of the running scan, or 0.  Registers nothing.  After
+ * PostgreSQL's synchronized scans, which meet on whole relations and do not
+ * choose.
  */
 uint32_t	tp_scan_meet(const tp_scans *scans, const tp_scan_spec *spec,
 						 uint64_t now, uint64_t *met);
