@@ -110,14 +110,13 @@ def model_misses(policy: str, trace: str, frames: int) -> tuple[int, int]:
     """Misses, and those of them that the policy refused to admit."""
     spec = parse_policy(policy)
     model = MODELS[policy](spec.params(), frames, spec.policy.ghosts_per_frame, frames)
+    model.knows_dirty = True
     for frame in range(frames):
         model.join(frame)
     frame_of: dict[int, int] = {}
     misses = refused = 0
     for model.now, (page, flags) in enumerate(references(trace)):
         if page in frame_of:
-            if flags & WRITE:
-                model.dirty.add(frame_of[page])
             model.hit(frame_of[page], flags)
             continue
         misses += 1
@@ -129,9 +128,6 @@ def model_misses(policy: str, trace: str, frames: int) -> tuple[int, int]:
         if victim in model.page:
             del frame_of[model.page[victim]]
             model.evict(victim, flags)
-        model.dirty.discard(victim)
-        if flags & WRITE:
-            model.dirty.add(victim)
         model.admit(victim, page, flags)
         frame_of[page] = victim
     return misses, refused

@@ -49,8 +49,9 @@
  *	9. References at the same time count as one (page_history.h).
  *	10. Of the candidates kept (2) that are expected at the same time, or not
  *	   at all, a clean one goes before a dirty one: whoever evicts the latter
- *	   must write it, and perhaps the WAL first.  (Comparing pages only with
- *	   those used about as long ago saved hardly any writes.)
+ *	   must write it, and perhaps the WAL first.  Those kept are the ones used
+ *	   least recently: to look for a clean page among all that were looked at
+ *	   saved more writes, but cost misses.
  *	The paper's is remember=0,neighbours=off,scan_history=off with frequency=on
  *	or off, except for 5 to 9.
  *

@@ -194,6 +194,7 @@ class Model:
     """
 
     policy: str
+    knows_dirty = False  # the pool is told which pages must be written before they leave
     heap = ""  # the list that the pool shows in the order of its heap
     counts_all = False  # on_hit is also told of references that do not promote
     # attributes: lists of frames, lists of pages, dictionaries by frame
@@ -216,7 +217,7 @@ class Model:
         self.free: list[int] = []  # next to be used first
         self.claimed: dict[int, Evicted | None] = {}  # None: not by an eviction
         self.page: dict[int, int] = {}
-        self.dirty: set[int] = set()  # frames whose page must be written, if that is known
+        self.dirty: set[int] = set()  # frames with such pages
         self.origin: dict[int, str] = {}  # of a free frame: ghost list of its last page
         self.init()
 
@@ -271,8 +272,13 @@ class Model:
 
     def hit(self, frame: int, flags: int, backend: int = 0) -> None:
         self.backend = backend
+        self.note_write(frame, flags)
         if promotes(flags) or self.counts_all:
             self.on_hit(frame, flags)
+
+    def note_write(self, frame: int, flags: int) -> None:
+        if self.knows_dirty and flags & WRITE:
+            self.dirty.add(frame)
 
     def victim(
         self, page: int, unusable: Collection[int], flags: int, backend: int = 0
@@ -320,6 +326,8 @@ class Model:
         self.backend = backend
         self.vacate(frame)
         self.page[frame] = page
+        self.dirty.discard(frame)
+        self.note_write(frame, flags)
         self.on_admit(frame, page, flags)
 
     def forget(self, frame: int) -> None:

@@ -24,6 +24,7 @@ class Modelled(Cache):
         spec = parse_policy(policy)
         ghosts = lib.tp_policy_ghosts_per_frame(spec.policy.handle, spec.array())
         self.model = MODELS[spec.policy.name](spec.params(), seed, ghosts, frames)
+        self.model.knows_dirty = True
         for frame in range(frames):
             self.model.join(frame)
         self.frame: dict[int, int] = {}  # of resident pages

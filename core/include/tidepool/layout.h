@@ -150,9 +150,9 @@ typedef struct tp_services
 									 * prediction/trail.h */
 	const struct tp_extents *extents;	/* temperatures of what lies below the
 										 * pool: tier/extents.h */
-	bool		(*is_dirty) (void *arg, uint32_t frame);	/* must its page be
-															 * written before it
-															 * leaves? */
+
+	/* Must the page in this frame be written before it leaves? */
+	bool		(*is_dirty) (void *arg, uint32_t frame);
 	void	   *is_dirty_arg;
 } tp_services;
 
