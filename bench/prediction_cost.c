@@ -177,7 +177,7 @@ meet(void)
 	double		begin = seconds();
 
 	for (uint32_t i = 0; i < OPERATIONS; i++)
-		sink = tp_scan_meet(&scans, &spec, 1 + i);
+		sink = tp_scan_meet(&scans, &spec, 1 + i, NULL);
 	(void) sink;
 	return (seconds() - begin) / OPERATIONS;
 }

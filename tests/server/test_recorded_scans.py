@@ -53,16 +53,20 @@ def misses(trace: Trace, policy: str) -> int:
     return result.misses
 
 
-def check_ends(chunk: Chunk) -> None:
-    """Each scan that begins ends, by itself or with its process; and reads, unless others did."""
+def check_ends(chunk: Chunk) -> set[int]:
+    """Check that each scan that begins ends, by itself or with its process; return the scans."""
     scan, backend = column(chunk, "scan", 0), column(chunk, "backend", 0)
-    alone = column(chunk, "flags", 0) & Flag.COMPANION == 0
     begun = {int(scan[row]): int(backend[row]) for row in of_kind(chunk, Kind.SCAN_BEGIN)}
     ended = {int(scan[row]) for row in of_kind(chunk, Kind.SCAN_END)}
     gone = {int(backend[row]) for row in of_kind(chunk, Kind.SCAN_END) if scan[row] == 0}
     assert [id_ for id_ in begun if id_ not in ended and begun[id_] not in gone] == []
-    read = set(scan[of_kind(chunk, Kind.READ)].tolist())
-    assert {int(scan[row]) for row in of_kind(chunk, Kind.SCAN_BEGIN) if alone[row]} <= read
+    return set(begun)
+
+
+def check_reads(chunk: Chunk) -> None:
+    """Check that each scan that begins ends, and has read something."""
+    read = column(chunk, "scan", 0)[of_kind(chunk, Kind.READ)]
+    assert check_ends(chunk) <= set(read.tolist())
 
 
 # ---- one session ----
@@ -99,7 +103,7 @@ def test_one_session(make: Make, algorithm: str) -> None:
     chunk = whole(trace)
     assert hits_of(trace) == hits
     assert missed > 3 * BLOCKS
-    check_ends(chunk)
+    check_reads(chunk)
     flags = column(chunk, "flags", 0)[of_kind(chunk, Kind.SCAN_BEGIN)]
     kinds = Counter(int(f) & (Flag.SEQUENTIAL | Flag.BITMAP | Flag.INDEX) for f in flags)
     assert kinds[Flag.SEQUENTIAL] >= 36 and kinds[Flag.BITMAP] >= 12 and kinds[Flag.INDEX] >= 12
@@ -127,7 +131,7 @@ def test_a_server_that_does_not_predict(make: Make, library: bool) -> None:
         make, "lru" if library else "clock", **{"bufferpool.max_scans": "-1" if library else "0"}
     )
     trace = open_trace(record(server, scanning())[0])
-    check_ends(whole(trace))
+    check_reads(whole(trace))
     assert misses(trace, "pbm") < 0.97 * misses(without_scans(trace), "pbm")
     assert server.query("SELECT count(*) FROM pg_stat_scans") == "0"
 
@@ -151,7 +155,7 @@ def test_what_a_recording_does_not_change(make: Make) -> None:
     assert server.query(*reads) == before
     server.query("SELECT pg_bufferpool_trace_stop()")
     assert "bulkread|t" in before
-    check_ends(whole(open_trace(path)))
+    check_reads(whole(open_trace(path)))
 
 
 # ---- trails ----
@@ -176,7 +180,7 @@ def test_marks_of_index_scans(make: Make) -> None:
     server.query(BEGIN.format(path), trailing, END)
     trace = open_trace(path)
     chunk = whole(trace)
-    check_ends(chunk)
+    check_reads(chunk)
     count, size = column(chunk, "count", 0), column(chunk, "size", 0)
     one, two = (row for row in of_kind(chunk, Kind.SCAN_BEGIN) if count[row] == 0)
     assert size[one] == size[two] != 0

@@ -83,4 +83,4 @@ def test_pools_that_change_all_the_time(make: Make) -> None:
     stress = PoolStress(make("arc"))
     result = stress.round("arc", random.Random(1), seconds=8)
     assert result.wrong == [], str(result)
-    assert result.done["statements"] > 20 and result.done["switch"] > 0
+    assert result.done["statements"] > 5 and result.done["switch"] > 0

@@ -48,7 +48,7 @@ typedef struct BufferPoolScan
 {
 	uint64		handle;			/* 0: not announced */
 	ResourceOwner owner;		/* that ends it if nobody else does */
-	BlockNumber reported;		/* the block it was last said to be at */
+	uint32		silent;			/* blocks until it says again where it is */
 	bool		met;			/* where it begins has been chosen */
 	int			met_pid;		/* the process of the scan beside which it
 								 * begins; 0: none */
@@ -152,18 +152,17 @@ BufferPoolReadForNone(void)
 }
 
 /*
- * Blocks after which a scan says where it is.  Chosen, not measured: up to so
- * many blocks that the scan is done with still seem to be needed at once; with
- * 1, each block costs the time of reading the clock.
+ * Blocks of its own after which a scan says where it is.  Chosen, not measured:
+ * up to so many blocks that the scan is done with still seem to be needed at
+ * once; with 1, each block costs the time of reading the clock.
  */
 #define BUFFERPOOL_SCAN_STEP 8
 
-/* The scan has come to this block, and has it pinned. */
+/* The scan has come to this block, another one than before, and has it pinned. */
 static inline void
 BufferPoolScanAt(BufferPoolScan *scan, BlockNumber block)
 {
-	if (scan->handle != 0 &&
-		(block ^ scan->reported) >= BUFFERPOOL_SCAN_STEP)
+	if (scan->handle != 0 && scan->silent-- == 0)
 		BufferPoolAdvanceScan(scan, block);
 }
 

@@ -341,7 +341,7 @@ announce(BufferPoolScan *scan, Relation rel, BufferPoolScanKind kind,
 	spec->relation = relation_number(rel);
 	spec->owner = MyProcNumber;
 	spec->companion = IsParallelWorker();
-	scan->reported = InvalidBlockNumber;
+	scan->silent = 0;
 	ResourceOwnerEnlarge(CurrentResourceOwner);
 	scan->handle = pool_asks(rel) ? enter(scan, rel, kind, spec, now) :
 		BufferPoolRecordedScan(false);
@@ -490,7 +490,7 @@ BufferPoolAdvanceScan(BufferPoolScan *scan, BlockNumber block)
 {
 	uint64		now = BufferPoolNow();
 
-	scan->reported = block;
+	scan->silent = BUFFERPOOL_SCAN_STEP - 1;
 	if (!BufferPoolIsRecordedScan(scan->handle))
 		tp_scan_advance(&scans, scan->handle, block, now);
 	if (BufferPoolRecording())
