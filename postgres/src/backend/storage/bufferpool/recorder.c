@@ -263,7 +263,8 @@ in_sample(const BufferTag *tag)
  * blocks, allocates or fails.
  */
 bool
-BufferPoolPutRecord(const BufferTag *tag, uint8 kind, uint32 flags, int pool, uint64 time)
+BufferPoolPutRecord(const BufferTag *tag, uint8 kind, uint32 flags, int pool,
+					uint64 time)
 {
 	BufferRings *all = &BufferPoolRings;
 	BufferRing *ring;

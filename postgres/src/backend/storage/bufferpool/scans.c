@@ -100,7 +100,6 @@ static tp_trails trails;
  */
 #define MARKS_PER_SCAN 8
 
-
 /*
  * Blocks that an index scan enters before it leaves marks.  Chosen, not
  * measured: those that enter fewer, lookups above all, pay nothing; the first
@@ -326,7 +325,7 @@ recorded_kind(BufferPoolScanKind kind)
 		case BUFFERPOOL_INDEX_SCAN:
 			return RECORD_INDEX;
 		case BUFFERPOOL_VACUUM_SCAN:
-			return TP_VACUUM | RECORD_SEQUENTIAL;
+			return TP_VACUUM;	/* and RECORD_BITMAP, which all have */
 		default:
 			return RECORD_SEQUENTIAL;
 	}
