@@ -207,6 +207,50 @@ temperatures_halve_with_the_epoch(void **unused)
 	free(extents);
 }
 
+/* The slot of the table that has anything. */
+static const tp_extent *
+only_slot(const tp_extents *extents)
+{
+	const tp_extent *slot = extents->slots;
+
+	while (slot->saved == 0)
+		slot++;
+	return slot;
+}
+
+/* Another table, in other epochs, knows the extent as this one does now. */
+static void
+temperatures_move_to_another_table(void **unused)
+{
+	tp_extents_settings settings = defaults;
+	tp_extents *from;
+	tp_extents *to;
+	tp_extent	values;
+
+	(void) unused;
+	settings.aging_per_frame = 4;
+	settings.burst_per_frame = 2;
+	from = make(SLOTS, &settings);
+	to = make(SLOTS, &settings);
+	for (int i = 0; i < 3; i++)
+		read_page(from, 1, 100);
+	read_page(from, 1, 101);
+	values = tp_extents_now(from, only_slot(from));
+	assert_true(values.saved == 200);	/* of four reads, halved */
+	assert_true(values.recent == 87.5); /* the last two halved once, the first
+										 * two twice */
+	for (int i = 0; i < 100; i++)
+		read_page(to, 2, 1000 * i);
+	tp_extents_restore(to, tp_page_make(7, 96), &values);
+	assert_true(temperature(to, 7, 127) == 200);
+	assert_true(tp_extents_page(to, tp_page_make(7, 100), true, 1) ==
+				tp_extents_page(from, tp_page_make(1, 100), true, 1));
+	assert_true(tp_extents_page(to, tp_page_make(7, 100), true, 1) >
+				tp_extents_page(to, tp_page_make(7, 99), true, 1));
+	free(from);
+	free(to);
+}
+
 static void
 order_does_not_depend_on_the_epoch(void **unused)
 {
@@ -323,6 +367,7 @@ main(void)
 		cmocka_unit_test(an_access_continues_the_nearest_stream),
 		cmocka_unit_test(the_stream_unused_for_longest_gives_way),
 		cmocka_unit_test(temperatures_halve_with_the_epoch),
+		cmocka_unit_test(temperatures_move_to_another_table),
 		cmocka_unit_test(order_does_not_depend_on_the_epoch),
 		cmocka_unit_test(a_full_table_forgets_the_coldest),
 		cmocka_unit_test(what_saves_nothing_takes_no_room),

@@ -339,3 +339,26 @@ tp_extents_temperature(const tp_extents *extents, tp_page page)
 											  extents->epoch);
 	return temperature;
 }
+
+/* ---- from one table to another ---- */
+
+tp_extent
+tp_extents_now(const tp_extents *extents, const tp_extent *slot)
+{
+	tp_extent	now = *slot;
+
+	catch_up(extents, &now);
+	return now;
+}
+
+void
+tp_extents_restore(tp_extents *extents, tp_page page, const tp_extent *values)
+{
+	tp_extent  *slot = take(extents, key_of(extents, page));
+
+	slot->saved = values->saved;
+	slot->recent = values->recent;
+	slot->epoch = extents->epoch;
+	slot->short_epoch = extents->short_epoch;
+	memcpy(slot->counts, values->counts, sizeof(slot->counts));
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from server.ssd import Start, ssd_directory, with_tier
 from tidepool.server import LIBRARIES, Instance
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +31,7 @@ def template() -> Iterator[Instance]:
 
 def makes(template: Instance) -> Iterator[Make]:
     made: list[Instance] = []
+    have_tiers: list[Instance] = []
 
     def make_one(algorithm: str = "clock", **settings: str) -> Instance:
         # not pytest's directory: a socket's path must be short, and the
@@ -36,6 +39,8 @@ def makes(template: Instance) -> Iterator[Make]:
         instance = Instance(Path(tempfile.mkdtemp(prefix="tidepool-test-")), BIN)
         made.append(instance)
         given = {name.replace("__", "."): value for name, value in settings.items()}
+        if "bufferpool.ssd_path" in given:
+            have_tiers.append(instance)
         subprocess.run(["cp", "-a", f"{template.directory}/.", instance.directory], check=True)
         instance.configure(
             {
@@ -54,6 +59,9 @@ def makes(template: Instance) -> Iterator[Make]:
         return instance
 
     yield make_one
+    for instance in have_tiers:
+        if instance.running():
+            instance.stop()  # otherwise it leaves a segment of shared memory
     for instance in made:
         instance.remove()
 
@@ -62,6 +70,24 @@ def makes(template: Instance) -> Iterator[Make]:
 def make(template: Instance) -> Iterator[Make]:
     """Makes started instances: make(algorithm, setting=value, …), a dot in a name as __."""
     yield from makes(template)
+
+
+@pytest.fixture
+def ssd() -> Iterator[Path]:
+    """A directory on an SSD."""
+    directory = ssd_directory()
+    yield directory
+    shutil.rmtree(directory)
+
+
+@pytest.fixture
+def start(make: Make, ssd: Path) -> Start:
+    """Starts instances with a tier of so many pages on that SSD: start(pages, setting=value, …)."""
+
+    def start_one(pages: int = 4096, **settings: str) -> Instance:
+        return with_tier(make, ssd, pages, **settings)
+
+    return start_one
 
 
 @pytest.fixture(scope="module")

@@ -396,6 +396,187 @@ LANGUAGE C STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION pg_bufferpool_check(boolean)
     IS 'verify the replacement algorithm against the buffers and, holding the pool''s lock throughout, its own state; a row for each violation';
 
+-- ---- the SSD tier ----
+
+CREATE FUNCTION pg_stat_get_ssd_tier(
+    OUT status text,
+    OUT since timestamptz,
+    OUT file text,
+    OUT direct boolean,
+    OUT policy text,
+    OUT pages bigint,
+    OUT used_pages bigint,
+    OUT memory bigint,
+    OUT reads bigint,
+    OUT hits bigint,
+    OUT admissions bigint,
+    OUT evictions bigint,
+    OUT updates bigint,
+    OUT refused_cold bigint,
+    OUT refused_busy bigint,
+    OUT refused_relations bigint,
+    OUT dropped bigint,
+    OUT failed bigint,
+    OUT passed_by bigint,
+    OUT invalidations bigint,
+    OUT writes bigint,
+    OUT read_errors bigint,
+    OUT bad_pages bigint,
+    OUT write_errors bigint,
+    OUT verified bigint,
+    OUT ssd_read_time double precision,
+    OUT disk_random_read_time double precision,
+    OUT disk_sequential_read_time double precision,
+    OUT saved_time double precision,
+    OUT stats_reset timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_stat_get_ssd_tier()
+    IS 'statistics: the SSD tier';
+
+CREATE VIEW pg_stat_ssd_tier AS
+    SELECT t.status, t.since, t.file, t.direct, t.policy, t.pages, t.used_pages,
+           t.memory, t.reads, t.hits, t.admissions, t.evictions, t.updates,
+           t.refused_cold, t.refused_busy, t.refused_relations, t.dropped,
+           t.failed, t.passed_by, t.invalidations, t.writes,
+           t.writes OPERATOR(pg_catalog.*)
+           pg_catalog.current_setting('block_size')::bigint AS write_bytes,
+           t.read_errors, t.bad_pages, t.write_errors, t.verified,
+           t.ssd_read_time, t.disk_random_read_time,
+           t.disk_sequential_read_time, t.saved_time, t.stats_reset
+    FROM pg_stat_get_ssd_tier() AS t;
+COMMENT ON VIEW pg_stat_ssd_tier IS 'statistics: the SSD tier; no row if there is none';
+COMMENT ON COLUMN pg_stat_ssd_tier.status IS 'on; starting; or off, after errors or by pg_ssd_tier_disable()';
+COMMENT ON COLUMN pg_stat_ssd_tier.since IS 'time at which the status changed';
+COMMENT ON COLUMN pg_stat_ssd_tier.file IS 'file on the SSD';
+COMMENT ON COLUMN pg_stat_ssd_tier.direct IS 'whether it is read and written around the operating system''s cache';
+COMMENT ON COLUMN pg_stat_ssd_tier.policy IS 'algorithm that chooses the pages';
+COMMENT ON COLUMN pg_stat_ssd_tier.pages IS 'number of pages that the tier has room for';
+COMMENT ON COLUMN pg_stat_ssd_tier.used_pages IS 'number of pages that it has';
+COMMENT ON COLUMN pg_stat_ssd_tier.memory IS 'bytes of shared memory for the largest size that it may have, without the write buffers';
+COMMENT ON COLUMN pg_stat_ssd_tier.reads IS 'pages of main forks that memory missed';
+COMMENT ON COLUMN pg_stat_ssd_tier.hits IS 'of these, pages read from the SSD';
+COMMENT ON COLUMN pg_stat_ssd_tier.admissions IS 'pages read from the disk that were given a place on the SSD';
+COMMENT ON COLUMN pg_stat_ssd_tier.evictions IS 'pages that made room for others';
+COMMENT ON COLUMN pg_stat_ssd_tier.updates IS 'pages on the SSD that were copied again when they were written to the disk';
+COMMENT ON COLUMN pg_stat_ssd_tier.refused_cold IS 'pages read from the disk that the algorithm did not want';
+COMMENT ON COLUMN pg_stat_ssd_tier.refused_busy IS 'pages read from the disk for which no place was free that is not in use';
+COMMENT ON COLUMN pg_stat_ssd_tier.refused_relations IS 'pages read from the disk of relations for which the table of relations had no room';
+COMMENT ON COLUMN pg_stat_ssd_tier.dropped IS 'pages that lost their place because the writer had fallen behind; see bufferpool.ssd_write_buffers';
+COMMENT ON COLUMN pg_stat_ssd_tier.failed IS 'pages that had a place and did not come, because reading or writing the disk failed';
+COMMENT ON COLUMN pg_stat_ssd_tier.passed_by IS 'pages read from the disk although they had a place: on their way to the SSD, or together with others; and all pages while the SSD saves no time';
+COMMENT ON COLUMN pg_stat_ssd_tier.invalidations IS 'pages that lost their place because they ceased to exist';
+COMMENT ON COLUMN pg_stat_ssd_tier.writes IS 'pages written to the SSD';
+COMMENT ON COLUMN pg_stat_ssd_tier.write_bytes IS 'bytes written to the SSD';
+COMMENT ON COLUMN pg_stat_ssd_tier.read_errors IS 'reads of the SSD that failed; the pages were read from the disk';
+COMMENT ON COLUMN pg_stat_ssd_tier.bad_pages IS 'pages of the SSD that were not what had been written; they were read from the disk';
+COMMENT ON COLUMN pg_stat_ssd_tier.write_errors IS 'writes to the SSD that failed';
+COMMENT ON COLUMN pg_stat_ssd_tier.verified IS 'pages of the SSD that were compared with the disk''s (bufferpool.ssd_verify)';
+COMMENT ON COLUMN pg_stat_ssd_tier.ssd_read_time IS 'microseconds that the SSD takes to read a page, as set or measured';
+COMMENT ON COLUMN pg_stat_ssd_tier.disk_random_read_time IS 'microseconds that the disk takes to read a page at random, as set or measured';
+COMMENT ON COLUMN pg_stat_ssd_tier.disk_sequential_read_time IS 'microseconds that the disk takes to read one of many pages in a row, as set or measured';
+COMMENT ON COLUMN pg_stat_ssd_tier.saved_time IS 'milliseconds of reading that the hits saved, by these times';
+COMMENT ON COLUMN pg_stat_ssd_tier.stats_reset IS 'time at which the counters began';
+
+CREATE FUNCTION pg_stat_reset_ssd_tier()
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_stat_reset_ssd_tier()
+    IS 'statistics: reset the counters of the SSD tier';
+
+CREATE FUNCTION pg_ssd_tier_get_relations(
+    OUT reldatabase oid,
+    OUT reltablespace oid,
+    OUT relfilenode oid,
+    OUT pages bigint,
+    OUT reads bigint,
+    OUT hits bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_ssd_tier_get_relations()
+    IS 'relations that have pages on the SSD, or were read lately';
+
+CREATE VIEW pg_ssd_tier_relations AS
+    SELECT r.reldatabase, r.reltablespace, r.relfilenode,
+           CASE WHEN r.reldatabase OPERATOR(pg_catalog.=) 0
+                  OR r.reldatabase OPERATOR(pg_catalog.=) d.oid
+                THEN pg_catalog.pg_filenode_relation(
+                         CASE WHEN r.reltablespace OPERATOR(pg_catalog.=) d.dattablespace
+                              THEN 0 ELSE r.reltablespace END, r.relfilenode)
+           END AS relation,
+           r.pages, r.reads, r.hits
+    FROM pg_ssd_tier_get_relations() AS r
+    JOIN pg_catalog.pg_database AS d
+      ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database();
+COMMENT ON VIEW pg_ssd_tier_relations IS 'relations that have pages on the SSD, or were read lately';
+COMMENT ON COLUMN pg_ssd_tier_relations.reldatabase IS 'OID of the relation''s database, 0 if it is shared';
+COMMENT ON COLUMN pg_ssd_tier_relations.reltablespace IS 'OID of the relation''s tablespace';
+COMMENT ON COLUMN pg_ssd_tier_relations.relfilenode IS 'file number of the relation';
+COMMENT ON COLUMN pg_ssd_tier_relations.relation IS 'the relation, if it is in this database, or shared';
+COMMENT ON COLUMN pg_ssd_tier_relations.pages IS 'number of its pages that have a place on the SSD';
+COMMENT ON COLUMN pg_ssd_tier_relations.reads IS 'pages of it that memory missed';
+COMMENT ON COLUMN pg_ssd_tier_relations.hits IS 'of these, pages read from the SSD';
+
+CREATE FUNCTION pg_ssd_tier_get_extents(
+    OUT reldatabase oid,
+    OUT reltablespace oid,
+    OUT relfilenode oid,
+    OUT relblocknumber bigint,
+    OUT temperature double precision,
+    OUT cached int)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_ssd_tier_get_extents()
+    IS 'extents of relations, and their temperatures';
+
+CREATE VIEW pg_ssd_tier_extents AS
+    SELECT r.reldatabase, r.reltablespace, r.relfilenode,
+           CASE WHEN r.reldatabase OPERATOR(pg_catalog.=) 0
+                  OR r.reldatabase OPERATOR(pg_catalog.=) d.oid
+                THEN pg_catalog.pg_filenode_relation(
+                         CASE WHEN r.reltablespace OPERATOR(pg_catalog.=) d.dattablespace
+                              THEN 0 ELSE r.reltablespace END, r.relfilenode)
+           END AS relation,
+           r.relblocknumber, r.temperature, r.cached
+    FROM pg_ssd_tier_get_extents() AS r
+    JOIN pg_catalog.pg_database AS d
+      ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database();
+COMMENT ON VIEW pg_ssd_tier_extents IS 'extents of relations, and their temperatures';
+COMMENT ON COLUMN pg_ssd_tier_extents.reldatabase IS 'OID of the relation''s database, 0 if it is shared';
+COMMENT ON COLUMN pg_ssd_tier_extents.reltablespace IS 'OID of the relation''s tablespace';
+COMMENT ON COLUMN pg_ssd_tier_extents.relfilenode IS 'file number of the relation';
+COMMENT ON COLUMN pg_ssd_tier_extents.relation IS 'the relation, if it is in this database, or shared';
+COMMENT ON COLUMN pg_ssd_tier_extents.relblocknumber IS 'number of the extent''s first page';
+COMMENT ON COLUMN pg_ssd_tier_extents.temperature IS 'microseconds of reading that having the extent on the SSD would have saved, halved as time passes';
+COMMENT ON COLUMN pg_ssd_tier_extents.cached IS 'number of its pages on the SSD';
+
+CREATE FUNCTION pg_ssd_tier_enable()
+RETURNS boolean
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pg_ssd_tier_enable()
+    IS 'switch the SSD tier on again, empty; false if that is impossible, and the log says why';
+
+CREATE FUNCTION pg_ssd_tier_disable()
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pg_ssd_tier_disable()
+    IS 'switch the SSD tier off, until pg_ssd_tier_enable() or a restart';
+
+CREATE FUNCTION pg_ssd_tier_check(
+    OUT violation text,
+    OUT number bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_ssd_tier_check()
+    IS 'verify the directory of the SSD tier, holding its lock throughout; a row for each violation';
+
 -- ---- recording ----
 
 -- the functions check privileges themselves
@@ -464,6 +645,14 @@ REVOKE ALL ON FUNCTION pg_bufferpool_lock_holds() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_lists() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_check(boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_trace() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_stat_get_ssd_tier() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_stat_reset_ssd_tier() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_ssd_tier_get_relations() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_ssd_tier_get_extents() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_ssd_tier_enable() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_ssd_tier_disable() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_ssd_tier_check() FROM PUBLIC;
+REVOKE ALL ON pg_stat_ssd_tier, pg_ssd_tier_relations, pg_ssd_tier_extents FROM PUBLIC;
 REVOKE ALL ON pg_bufferpool, pg_stat_bufferpool, pg_stat_progress_bufferpool,
     pg_bufferpool_buffers, pg_bufferpool_relations, pg_stat_bufferpool_trace,
     pg_stat_scans FROM PUBLIC;
@@ -476,6 +665,10 @@ GRANT EXECUTE ON FUNCTION pg_bufferpool_options() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpools() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_scans() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_lock_holds() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_stat_get_ssd_tier() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_ssd_tier_get_relations() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_ssd_tier_get_extents() TO pg_monitor;
+GRANT SELECT ON pg_stat_ssd_tier, pg_ssd_tier_relations, pg_ssd_tier_extents TO pg_monitor;
 GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool, pg_stat_progress_bufferpool,
     pg_bufferpool_relations, pg_stat_scans TO pg_monitor;
 

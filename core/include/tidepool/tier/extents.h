@@ -164,6 +164,13 @@ tp_temperature tp_extents_temperature(const tp_extents *extents, tp_page page);
 double		tp_extents_page(const tp_extents *extents, tp_page page,
 							bool pages, double burst_weight);
 
+/* A slot of the table, with its values as of now. */
+tp_extent	tp_extents_now(const tp_extents *extents, const tp_extent *slot);
+
+/* Give the page's extent such values, as of now: a caller that has kept them. */
+void		tp_extents_restore(tp_extents *extents, tp_page page,
+							   const tp_extent *values);
+
 /* The temperature as of an epoch, its own or a later one, in microseconds. */
 double		tp_temperature_at(tp_temperature temperature, uint32_t epoch);
 

@@ -110,7 +110,7 @@ BufferPoolPending(const BufferPool *pool)
 /* ---- counting ---- */
 
 static void
-raise_to(pg_atomic_uint64 * most, uint64 value)
+raise_to(pg_atomic_uint64 *most, uint64 value)
 {
 	uint64		old = pg_atomic_read_u64(most);
 

@@ -1,0 +1,223 @@
+/*-------------------------------------------------------------------------
+ *
+ * queue.c
+ *	  The queue of pages on their way to the SSD.
+ *
+ * An entry is reserved under the tier's lock, when a page is admitted or is
+ * about to be written to the disk.  Whoever completes the read from the disk
+ * copies the page into the entry's buffer, without the lock.  So does whoever
+ * writes it.  The writer takes such an entry, writes the page, and tells the
+ * directory that the slot can be read.
+ *
+ *	  FREE -> FILLING -> READY -> WRITING -> FREE
+ *				 |                    |
+ *				 +----> FAILED -------+
+ *
+ * If no entry is free, the page of the coldest extent loses its place, among
+ * those that are ready and the newcomer.
+ *
+ * src/backend/storage/ssdtier/queue.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/ssd_tier_internals.h"
+
+static SsdTierEntryState
+state_of(uint32 entry)
+{
+	return (SsdTierEntryState) pg_atomic_read_u32(&SsdTier.entries[entry].state);
+}
+
+static void
+set_state(uint32 entry, SsdTierEntryState state)
+{
+	pg_atomic_write_u32(&SsdTier.entries[entry].state, state);
+}
+
+static tp_temperature
+temperature_of(uint32 slot)
+{
+	return tp_extents_temperature(SsdTier.core.extents,
+								  tp_page_of(&SsdTier.core.pool, slot));
+}
+
+/* ---- under the lock ---- */
+
+static uint32
+free_entry(void)
+{
+	uint32	   *hand = &SsdTier.shared->entry_hand;
+
+	for (uint32 looks = 0; looks < SsdTier.max_entries; looks++)
+	{
+		uint32		entry = *hand;
+
+		*hand = entry + 1 < SsdTier.max_entries ? entry + 1 : 0;
+		if (state_of(entry) == SSD_ENTRY_FREE)
+			return entry;
+	}
+	return TP_NONE;
+}
+
+/* The ready entry whose page is coldest, if colder than that in the slot. */
+static uint32
+colder_entry(uint32 slot)
+{
+	tp_temperature coldest = temperature_of(slot);
+	uint32		found = TP_NONE;
+
+	for (uint32 entry = 0; entry < SsdTier.max_entries; entry++)
+	{
+		tp_temperature here;
+
+		if (state_of(entry) != SSD_ENTRY_READY || SsdTier.entries[entry].cancelled)
+			continue;
+		here = temperature_of(SsdTier.entries[entry].slot);
+		if (tp_colder(here, coldest))
+		{
+			coldest = here;
+			found = entry;
+		}
+	}
+	return found;
+}
+
+/*
+ * An entry for the page that is to come to this slot, which becomes QUEUED; or
+ * TP_NONE, and the caller frees the slot.
+ */
+uint32
+SsdTierReserveEntry(uint32 slot, const RelFileLocator *locator,
+					BlockNumber block)
+{
+	uint32		entry = free_entry();
+
+	if (entry == TP_NONE)
+	{
+		entry = colder_entry(slot);
+		SsdTierCount(SSD_TIER_DROPPED, 1);
+		if (entry == TP_NONE)
+			return TP_NONE;
+		SsdTierFreeSlot(SsdTier.entries[entry].slot);
+	}
+	SsdTier.entries[entry].slot = slot;
+	SsdTier.entries[entry].cancelled = false;
+	SsdTier.entries[entry].locator = *locator;
+	SsdTier.entries[entry].block = block;
+	set_state(entry, SSD_ENTRY_FILLING);
+	SsdTier.slots[slot].entry = entry;
+	pg_atomic_fetch_or_u32(&SsdTier.slots[slot].state, SSD_SLOT_QUEUED);
+	return entry;
+}
+
+/*
+ * The page that is on its way to this slot shall not get there.  The slot stays
+ * QUEUED, so that it is not given to another page, until the entry is done
+ * with; at once if it was ready.
+ */
+void
+SsdTierCancelEntry(uint32 slot)
+{
+	uint32		entry = SsdTier.slots[slot].entry;
+
+	Assert(SsdTier.entries[entry].slot == slot);
+	SsdTier.entries[entry].cancelled = true;
+	if (state_of(entry) == SSD_ENTRY_READY)
+	{
+		pg_atomic_fetch_and_u32(&SsdTier.slots[slot].state, ~SSD_SLOT_QUEUED);
+		set_state(entry, SSD_ENTRY_FREE);
+	}
+}
+
+/* The entry's page will not be written. */
+static void
+give_up(uint32 entry)
+{
+	uint32		slot = SsdTier.entries[entry].slot;
+
+	pg_atomic_fetch_and_u32(&SsdTier.slots[slot].state, ~SSD_SLOT_QUEUED);
+	if (!SsdTier.entries[entry].cancelled)
+		SsdTierFreeSlot(slot);
+	set_state(entry, SSD_ENTRY_FREE);
+}
+
+/* ---- without the lock ---- */
+
+/* Is an entry free?  A guess: it looks where the next search begins. */
+bool
+SsdTierQueueHasRoom(void)
+{
+	return state_of(SsdTier.shared->entry_hand) == SSD_ENTRY_FREE;
+}
+
+/*
+ * The page is in the entry's buffer, or will not come.  Callable in critical
+ * sections and in any process.
+ */
+void
+SsdTierEntryFilled(uint32 entry, bool filled)
+{
+	pg_write_barrier();
+	set_state(entry, filled ? SSD_ENTRY_READY : SSD_ENTRY_FAILED);
+	if (!filled)
+		SsdTierCount(SSD_TIER_FAILED, 1);
+	SsdTierWakeWriter();
+}
+
+/* ---- the writer ---- */
+
+/*
+ * The next entry to be written, from *hand on: the writer's.  TP_NONE: there is
+ * none.
+ */
+uint32
+SsdTierTakeEntry(uint32 *hand)
+{
+	for (uint32 looks = 0; looks < SsdTier.max_entries; looks++)
+	{
+		uint32		entry = *hand;
+		bool		taken = false;
+
+		*hand = entry + 1 < SsdTier.max_entries ? entry + 1 : 0;
+		if (state_of(entry) != SSD_ENTRY_READY && state_of(entry) != SSD_ENTRY_FAILED)
+			continue;
+		SsdTierLock();
+		if (state_of(entry) == SSD_ENTRY_FAILED)
+			give_up(entry);
+		else if (state_of(entry) == SSD_ENTRY_READY)
+		{
+			if (SsdTier.entries[entry].cancelled)
+				give_up(entry);
+			else
+			{
+				set_state(entry, SSD_ENTRY_WRITING);
+				taken = true;
+			}
+		}
+		SsdTierUnlock();
+		if (taken)
+			return entry;
+	}
+	return TP_NONE;
+}
+
+/* The writer has written the entry's page, or failed to. */
+void
+SsdTierEntryWritten(uint32 entry, bool written, pg_crc32c crc)
+{
+	SsdTierSlot *slot = &SsdTier.slots[SsdTier.entries[entry].slot];
+
+	SsdTierLock();
+	if (written && !SsdTier.entries[entry].cancelled)
+	{
+		slot->crc = crc;
+		pg_atomic_fetch_and_u32(&slot->state, ~SSD_SLOT_QUEUED);
+		pg_atomic_fetch_or_u32(&slot->state, SSD_SLOT_VALID);
+		set_state(entry, SSD_ENTRY_FREE);
+	}
+	else
+		give_up(entry);
+	SsdTierUnlock();
+}

@@ -1,0 +1,300 @@
+/*-------------------------------------------------------------------------
+ *
+ * reads.c
+ *	  Reads through the SSD tier, as asynchronous I/O.
+ *
+ * A read from the SSD has a target of its own, so that an I/O worker opens the
+ * SSD's file and not the relation's.  When it completes, each page is compared
+ * with its checksum.  A page that is not right counts as not read: the buffer
+ * manager repeats the read, which finds the slot marked as bad and goes to the
+ * disk.  So no query fails because of the SSD.
+ *
+ * A read from the disk is md.c's.  A callback between md.c's and the buffer
+ * manager's copies the pages that were admitted into the queue: at that moment
+ * nobody else can see them, so the copies equal what is on the disk.
+ *
+ * The callbacks are told what they need through the upper halves of the words
+ * that the buffer manager attaches to the I/O, one for each page; it reads the
+ * lower halves.
+ *
+ * src/backend/storage/ssdtier/reads.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <sys/uio.h>
+
+#include "miscadmin.h"
+#include "storage/aio.h"
+#include "storage/aio_internal.h"
+#include "storage/bufferpool_internals.h"
+#include "storage/bufmgr.h"
+#include "storage/fd.h"
+#include "storage/md.h"
+#include "storage/ssd_tier_internals.h"
+
+/* ---- what the callbacks are told ---- */
+
+/*
+ * In the upper half of a page's word, for a read from the disk: the entry of
+ * the queue plus 1, or 0, in 12 bits; in the first page's, 20 bits of the time
+ * in units of 4 microseconds.  For a read from the SSD: the first has 32 bits
+ * of the time in microseconds.
+ */
+#define ENTRY_BITS 12
+#define TICK_MICROSECONDS 4
+#define TICK_MASK ((1 << (32 - ENTRY_BITS)) - 1)
+
+StaticAssertDecl(SSD_TIER_MAX_WRITE_BUFFERS < (1 << ENTRY_BITS),
+				 "entries of the queue do not fit");
+
+static uint32
+ticks_now(void)
+{
+	return (uint32) (BufferPoolNow() / TICK_MICROSECONDS) & TICK_MASK;
+}
+
+static void
+tell(PgAioHandle *ioh, int page, uint32 what)
+{
+	uint8		length;
+	uint64	   *words = pgaio_io_get_handle_data(ioh, &length);
+
+	Assert(page < length);
+	words[page] = (words[page] & PG_UINT32_MAX) | (uint64) what << 32;
+}
+
+static uint32
+told(PgAioHandle *ioh, int page)
+{
+	uint8		length;
+
+	return (uint32) (pgaio_io_get_handle_data(ioh, &length)[page] >> 32);
+}
+
+/* The memory of a page of the read. */
+static char *
+page_of(PgAioHandle *ioh, int page)
+{
+	uint8		length;
+
+	return BufferGetBlock((Buffer) (uint32) pgaio_io_get_handle_data(ioh, &length)[page]);
+}
+
+/* ---- from the disk ---- */
+
+static void
+read_from_disk(PgAioHandle *ioh, SMgrRelation reln, BlockNumber blocknum,
+			   void **buffers, BlockNumber nblocks, const SsdTierRead *read)
+{
+	for (BlockNumber i = 0; i < nblocks; i++)
+		tell(ioh, i, read->entries[i] == TP_NONE ? 0 : read->entries[i] + 1);
+	tell(ioh, 0, told(ioh, 0) | ticks_now() << ENTRY_BITS);
+	pgaio_io_register_callbacks(ioh, PGAIO_HCB_SSD_TIER_ADMIT, 0);
+	PG_TRY();
+	{
+		mdstartreadv(ioh, reln, MAIN_FORKNUM, blocknum, buffers, nblocks);
+	}
+	PG_CATCH();
+	{
+		for (BlockNumber i = 0; i < nblocks; i++)
+			if (read->entries[i] != TP_NONE)
+				SsdTierEntryFilled(read->entries[i], false);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+
+/* How long the disk took, if it was not asked for part of the read again. */
+static void
+measure_disk(PgAioHandle *ioh, const PgAioTargetData *target, int pages)
+{
+	uint32		ticks = (ticks_now() - (told(ioh, 0) >> ENTRY_BITS)) & TICK_MASK;
+
+	if (pages == target->smgr.nblocks)
+		SsdTierMeasured(pages > 1 ? SSD_TIER_COST_DISK_SEQUENTIAL :
+						SSD_TIER_COST_DISK_RANDOM,
+						(double) ticks * TICK_MICROSECONDS / pages);
+}
+
+static PgAioResult
+ssd_admit_complete(PgAioHandle *ioh, PgAioResult prior_result, uint8 cb_data)
+{
+	const PgAioTargetData *target = pgaio_io_get_target_data(ioh);
+	int			pages = prior_result.status == PGAIO_RS_ERROR ? 0 :
+		prior_result.result;
+
+	if (pages > 0)
+		measure_disk(ioh, target, pages);
+	for (int i = 0; i < target->smgr.nblocks; i++)
+	{
+		uint32		entry = told(ioh, i) & ((1 << ENTRY_BITS) - 1);
+
+		if (entry == 0)
+			continue;
+		if (i < pages)
+			memcpy(SsdTierEntryPage(entry - 1), page_of(ioh, i), BLCKSZ);
+		SsdTierEntryFilled(entry - 1, i < pages);
+	}
+	return prior_result;
+}
+
+const		PgAioHandleCallbacks aio_ssd_tier_admit_cb = {
+	.complete_shared = ssd_admit_complete,
+};
+
+/* ---- from the SSD ---- */
+
+static void
+read_from_ssd(PgAioHandle *ioh, SMgrRelation reln, BlockNumber blocknum,
+			  void **buffers, BlockNumber nblocks, uint32 slot, int fd)
+{
+	PgAioTargetData *target = pgaio_io_get_target_data(ioh);
+	struct iovec *iov;
+
+	pgaio_io_get_iovec(ioh, &iov);
+	for (BlockNumber i = 0; i < nblocks; i++)
+		iov[i] = (struct iovec)
+	{
+		.iov_base = buffers[i], .iov_len = BLCKSZ
+	};
+	tell(ioh, 0, (uint32) BufferPoolNow());
+	if (!SsdTier.shared->direct)
+		pgaio_io_set_flag(ioh, PGAIO_HF_BUFFERED);
+	pgaio_io_set_target(ioh, PGAIO_TID_SSD_TIER);
+	target->smgr.rlocator = reln->smgr_rlocator.locator;
+	target->smgr.forkNum = MAIN_FORKNUM;
+	target->smgr.blockNum = blocknum;
+	target->smgr.nblocks = nblocks;
+	target->smgr.is_temp = false;
+	target->smgr.skip_fsync = false;
+	pgaio_io_register_callbacks(ioh, PGAIO_HCB_SSD_TIER_READV, 0);
+	pgaio_io_start_readv(ioh, fd, nblocks, (uint64) slot * BLCKSZ);
+}
+
+static PgAioResult
+ssd_readv_complete(PgAioHandle *ioh, PgAioResult prior_result, uint8 cb_data)
+{
+	const PgAioTargetData *target = pgaio_io_get_target_data(ioh);
+	uint32		slot = (uint32) (pgaio_io_get_op_data(ioh)->read.offset / BLCKSZ);
+	int			wanted = target->smgr.nblocks;
+	int			pages = prior_result.result < 0 ? 0 : prior_result.result / BLCKSZ;
+	int			good = 0;
+	PgAioResult result = {.id = PGAIO_HCB_SSD_TIER_READV};
+
+	if (prior_result.result < wanted * BLCKSZ)
+		SsdTierError(SSD_TIER_READ_ERRORS,
+					 prior_result.result < 0 ? -prior_result.result : EIO);
+	while (good < pages &&
+		   SsdTierChecksum(page_of(ioh, good), &target->smgr.rlocator,
+						   target->smgr.blockNum + good) == SsdTier.slots[slot + good].crc)
+		good++;
+	if (good < pages)
+		SsdTierError(SSD_TIER_BAD_PAGES, 0);
+	if (good == wanted)
+		SsdTierMeasured(SSD_TIER_COST_SSD,
+						(double) ((uint32) BufferPoolNow() - told(ioh, 0)) / wanted);
+
+	/* the page after the good ones is bad; those behind it are read again */
+	for (int i = 0; i < wanted; i++)
+		SsdTierUnpin(slot + i, i == good);
+	result.status = good == wanted ? PGAIO_RS_OK : PGAIO_RS_PARTIAL;
+	result.result = good;
+	return result;
+}
+
+static void
+ssd_readv_report(PgAioResult result, const PgAioTargetData *target, int elevel)
+{
+	ereport(elevel,
+			errmsg_internal("read only %d of blocks %u..%u from the SSD tier",
+							result.result, target->smgr.blockNum,
+							target->smgr.blockNum + target->smgr.nblocks - 1));
+}
+
+const		PgAioHandleCallbacks aio_ssd_tier_readv_cb = {
+	.complete_shared = ssd_readv_complete,
+	.report = ssd_readv_report,
+};
+
+/* In the process that reads.  Without the file the read fails, and is repeated. */
+static void
+ssd_reopen(PgAioHandle *ioh)
+{
+	pgaio_io_get_op_data(ioh)->read.fd = SsdTierFile();
+}
+
+static char *
+ssd_describe_identity(const PgAioTargetData *target)
+{
+	return psprintf("SSD tier, for blocks %u..%u in file \"%s\"",
+					target->smgr.blockNum,
+					target->smgr.blockNum + target->smgr.nblocks - 1,
+					relpathperm(target->smgr.rlocator,
+								target->smgr.forkNum).str);
+}
+
+const		PgAioTargetInfo aio_ssd_tier_target_info = {
+	.name = "ssd_tier",
+	.reopen = ssd_reopen,
+	.describe_identity = ssd_describe_identity,
+};
+
+/* ---- verification ---- */
+
+/*
+ * Compare a pinned slot with the disk.  The page is not in memory, so nobody
+ * changes it there.  A slot whose checksum is wrong will not be used, which is
+ * as it should be.
+ */
+static void
+verify(SMgrRelation reln, BlockNumber blocknum, uint32 slot)
+{
+	static PGIOAlignedBlock copy;
+	static PGIOAlignedBlock truth;
+	void	   *buffer = truth.data;
+	const RelFileLocator *locator = &reln->smgr_rlocator.locator;
+
+	if (!SsdTierReadSlot(slot, copy.data) ||
+		SsdTierChecksum(copy.data, locator, blocknum) != SsdTier.slots[slot].crc)
+	{
+		elog(LOG, "cannot verify the SSD tier's copy of block %u of \"%s\"",
+			 blocknum, relpathperm(*locator, MAIN_FORKNUM).str);
+		return;
+	}
+	mdreadv(reln, MAIN_FORKNUM, blocknum, &buffer, 1);
+	if (memcmp(copy.data, truth.data, BLCKSZ) != 0)
+		ereport(PANIC,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("the SSD tier's copy of block %u of \"%s\" differs from the disk's",
+						blocknum,
+						relpathperm(*locator, MAIN_FORKNUM).str)));
+	SsdTierCount(SSD_TIER_VERIFIED, 1);
+}
+
+/* ---- the storage manager's function ---- */
+
+void
+ssd_startreadv(PgAioHandle *ioh, SMgrRelation reln, ForkNumber forknum,
+			   BlockNumber blocknum, void **buffers, BlockNumber nblocks)
+{
+	SsdTierRead read;
+	int			fd;
+
+	if (forknum != MAIN_FORKNUM || !SsdTierIsOn() || (fd = SsdTierFile()) < 0)
+	{
+		mdstartreadv(ioh, reln, forknum, blocknum, buffers, nblocks);
+		return;
+	}
+	SsdTierBeginRead(&reln->smgr_rlocator.locator, blocknum, nblocks, &read);
+	if (!read.hit)
+	{
+		read_from_disk(ioh, reln, blocknum, buffers, nblocks, &read);
+		return;
+	}
+	if (ssd_tier_verify)
+		for (BlockNumber i = 0; i < nblocks; i++)
+			verify(reln, blocknum + i, read.slot + i);
+	read_from_ssd(ioh, reln, blocknum, buffers, nblocks, read.slot, fd);
+}

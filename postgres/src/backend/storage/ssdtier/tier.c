@@ -1,0 +1,443 @@
+/*-------------------------------------------------------------------------
+ *
+ * tier.c
+ *	  Set-up of the SSD tier, its lock, its state, and what reads cost.
+ *
+ * src/backend/storage/ssdtier/tier.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "storage/bufferpool_internals.h"
+#include "storage/shmem.h"
+#include "storage/ssd_tier_internals.h"
+#include "utils/timestamp.h"
+
+char	   *ssd_tier_path;
+int			ssd_tier_size;
+int			ssd_tier_max_size;
+char	   *ssd_tier_policy;
+char	   *ssd_tier_parameters;
+int			ssd_tier_write_buffers;
+bool		ssd_tier_verify;
+double		ssd_tier_read_time;
+double		ssd_tier_disk_random_read_time;
+double		ssd_tier_disk_sequential_read_time;
+
+bool		SsdTierConfigured;
+SsdTierView SsdTier;
+
+static tp_services services;
+
+/* With fewer slots a policy has nothing to choose from. */
+#define LEAST_SLOTS 16
+
+/* ---- configuration ---- */
+
+typedef struct Configured
+{
+	const tp_policy *policy;
+	double		params[TP_MAX_PARAMS];
+	uint32		capacity;		/* slots to reserve memory for; 0: no tier */
+} Configured;
+
+extern const tp_policy tp_policy_tac;
+extern const tp_policy tp_policy_page_temperature;
+
+/* Those that are for an SSD, then those for memory. */
+static const tp_policy *
+find_policy(const char *name)
+{
+	if (pg_strcasecmp(name, tp_policy_tac.name) == 0)
+		return &tp_policy_tac;
+	if (pg_strcasecmp(name, tp_policy_page_temperature.name) == 0)
+		return &tp_policy_page_temperature;
+	return FindBufferPoolPolicy(name, NULL);
+}
+
+/*
+ * Invalid settings must not keep the server from starting: without the tier it
+ * is slower, and nothing else.
+ */
+static Configured
+configured(bool complain)
+{
+	Configured	result = {0};
+	char	   *problem;
+
+	if (!IsPostmasterEnvironment || IsBinaryUpgrade || ssd_tier_path[0] == '\0' ||
+		Max(ssd_tier_size, ssd_tier_max_size) < LEAST_SLOTS)
+		return result;
+	result.policy = find_policy(ssd_tier_policy);
+	if (result.policy == NULL)
+	{
+		if (complain)
+			ereport(WARNING,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("replacement algorithm \"%s\" of the SSD tier does not exist, using \"%s\"",
+							ssd_tier_policy, SSD_TIER_POLICY),
+					 errhint("Add the library that has it to \"shared_preload_libraries\".")));
+		result.policy = &tp_policy_page_temperature;
+		tp_policy_defaults(result.policy, result.params);
+	}
+	else if (!ParsePolicyParameters(result.policy, ssd_tier_parameters,
+									result.params, &problem))
+	{
+		if (complain)
+			ereport(WARNING,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("parameters \"%s\" of the SSD tier's algorithm \"%s\" are not used: %s",
+							ssd_tier_parameters, result.policy->name, problem),
+					 errhint("\"tidepool policies\" lists the parameters of each algorithm and their ranges.")));
+		tp_policy_defaults(result.policy, result.params);
+	}
+	result.capacity = Max(ssd_tier_size, ssd_tier_max_size);
+	return result;
+}
+
+/* ---- memory ---- */
+
+/*
+ * Extents with a temperature: one for each four slots, or somewhat fewer, so
+ * that the coldest are forgotten only if the data is more than eight times the
+ * SSD (core/tier/README.md says what that costs).  A power of two.
+ */
+#define LEAST_EXTENTS 1024
+
+static uint32
+extent_slots(uint32 capacity)
+{
+	return Max(LEAST_EXTENTS, pg_prevpower2_32(Max(capacity / 4, 1)));
+}
+
+/* Relations that can have pages on the SSD, or were read lately. */
+#define LEAST_RELATIONS 4096
+
+static uint32
+relation_places(uint32 capacity)
+{
+	return Min(Max(LEAST_RELATIONS, capacity / 32), 1 << SSD_TIER_PLACE_BITS);
+}
+
+/* The pieces of the memory, one after the other. */
+typedef struct Pieces
+{
+	Size		total;
+	char	   *begin;			/* NULL: only the sizes are wanted */
+} Pieces;
+
+static void *
+piece(Pieces *pieces, Size alignment, Size size)
+{
+	Size		offset = TYPEALIGN(alignment, pieces->total);
+
+	pieces->total = add_size(offset, size);
+	return pieces->begin == NULL ? NULL : pieces->begin + offset;
+}
+
+typedef struct Places
+{
+	void	   *pool;
+	tp_extents *extents;
+} Places;
+
+static Configured tier;
+static Places places;
+
+/* Where everything is; returns the bytes, without the slack for alignment. */
+static Size
+lay_out(char *memory, SsdTierView *view, Places *places_of)
+{
+	Pieces		pieces = {0, memory};
+	uint32		capacity = tier.capacity;
+	Size		pool_size = tp_block_size(tier.policy, tier.params, capacity);
+
+	if (pool_size == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("\"%s\" is too large for the algorithm of the SSD tier",
+						"bufferpool.ssd_max_size")));
+	view->capacity = capacity;
+	view->max_relations = relation_places(capacity);
+	view->max_entries = ssd_tier_write_buffers;
+
+	view->shared = piece(&pieces, PG_CACHE_LINE_SIZE, sizeof(SsdTierShared));
+	view->pages = piece(&pieces, PG_IO_ALIGN_SIZE,
+						mul_size(view->max_entries, BLCKSZ));
+	places_of->pool = piece(&pieces, PG_CACHE_LINE_SIZE, pool_size);
+	places_of->extents = piece(&pieces, PG_CACHE_LINE_SIZE,
+							   tp_extents_size(extent_slots(capacity)));
+	view->slots = piece(&pieces, PG_CACHE_LINE_SIZE,
+						mul_size(capacity, sizeof(SsdTierSlot)));
+	view->buckets = piece(&pieces, PG_CACHE_LINE_SIZE,
+						  mul_size(capacity, sizeof(uint32)));
+	view->relations = piece(&pieces, PG_CACHE_LINE_SIZE,
+							mul_size(view->max_relations,
+									 sizeof(SsdTierRelation)));
+	view->relation_buckets = piece(&pieces, PG_CACHE_LINE_SIZE,
+								   mul_size(view->max_relations,
+											sizeof(uint32)));
+	view->entries = piece(&pieces, PG_CACHE_LINE_SIZE,
+						  mul_size(view->max_entries, sizeof(SsdTierEntry)));
+	view->core.stale = piece(&pieces, PG_CACHE_LINE_SIZE, capacity);
+	return pieces.total;
+}
+
+/* Do the settings ask for a tier? */
+bool
+SsdTierIsWanted(void)
+{
+	return configured(false).capacity > 0;
+}
+
+/*
+ * What memory must agree in that another server has left: a version that changes
+ * with the structures, and the settings.
+ */
+static uint64
+shape_of(const Configured *tier, Size size)
+{
+	struct
+	{
+		char		version[NAMEDATALEN];
+		char		policy[NAMEDATALEN];
+		double		params[TP_MAX_PARAMS];
+		uint64		sizes[6];
+	}			shape = {.version = "SSD tier 1 of PostgreSQL " PG_VERSION};
+
+	strlcpy(shape.policy, tier->policy->name, sizeof(shape.policy));
+	memcpy(shape.params, tier->params, sizeof(shape.params));
+	shape.sizes[0] = size;
+	shape.sizes[1] = tier->capacity;
+	shape.sizes[2] = sizeof(SsdTierShared);
+	shape.sizes[3] = sizeof(tp_header);
+	shape.sizes[4] = sizeof(tp_extents);
+	shape.sizes[5] = BLCKSZ;
+	return hash_bytes_extended((const unsigned char *) &shape, sizeof(shape), 0);
+}
+
+/* What begins anew with every server. */
+static void
+init_for_start(void)
+{
+	SsdTierShared *shared = SsdTier.shared;
+
+	pg_atomic_init_u32(&shared->status, SSD_TIER_STARTING);
+	pg_atomic_init_u32(&shared->errors, 0);
+	pg_atomic_init_u32(&shared->writer, (uint32) INVALID_PROC_NUMBER);
+	memset(&shared->tier, 0, sizeof(shared->tier));
+	for (int i = 0; i < SSD_TIER_NUM_COUNTERS; i++)
+		pg_atomic_init_u64(&shared->counters[i], 0);
+	for (uint32 i = 0; i < SsdTier.max_relations; i++)
+		SsdTier.relations[i].reads = SsdTier.relations[i].hits = 0;
+	shared->saved_time = 0;
+	shared->saved = false;
+	shared->switched = shared->stats_reset = GetCurrentTimestamp();
+}
+
+/* The pool is empty, and has no members. */
+static void
+init_pool(void)
+{
+	(void) tp_block_init(tier.policy, tier.params, tier.capacity, 0,
+						 BUFFERPOOL_SEED, places.pool);
+	SsdTier.shared->slots = 0;
+}
+
+static void
+init_shared(void)
+{
+	SsdTierShared *shared = SsdTier.shared;
+	tp_extents_settings settings;
+
+	memset(shared, 0, sizeof(*shared));
+	LWLockInitialize(&shared->lock, LWTRANCHE_SSD_TIER);
+	pg_atomic_init_u32(&shared->file, 0);
+	for (int i = 0; i < SSD_TIER_NUM_COSTS; i++)
+		pg_atomic_init_u64(&shared->nanoseconds[i], 0);
+	tp_extents_settings_of(tier.policy, tier.params, &settings);
+	settings.random_saving = settings.sequential_saving = 0;
+	tp_extents_init(places.extents, extent_slots(tier.capacity), 1, &settings);
+	memset(SsdTier.relations, 0,
+		   SsdTier.max_relations * sizeof(SsdTierRelation));
+	init_pool();
+	SsdTierEmptyDirectory();
+}
+
+/*
+ * Set up the tier's memory.  It is not among the main shared memory, because it
+ * is to outlive that (persist.c).  What an earlier server knew is taken over
+ * here, before any page can change.
+ */
+void
+SsdTierShmemInit(void)
+{
+	Size		size;
+	bool		old;
+
+	if (IsUnderPostmaster)
+		return;					/* inherited */
+	tier = configured(true);
+	SsdTierConfigured = tier.capacity > 0;
+	if (!SsdTierConfigured)
+	{
+		if (IsPostmasterEnvironment)
+			SsdTierRemoveSegment();
+		return;
+	}
+	size = lay_out(NULL, &SsdTier, &places);
+	lay_out(SsdTierMap(size, &old), &SsdTier, &places);
+	SsdTier.core.pool = tp_block_pool(tier.policy, tier.params, tier.capacity,
+									  places.pool);
+	services.extents = places.extents;
+	SsdTier.core.pool.services = &services;
+	SsdTier.core.extents = places.extents;
+	SsdTier.core.counters = &SsdTier.shared->tier;
+	if (old && SsdTier.shared->shape == shape_of(&tier, size) &&
+		SsdTierOwnerIsPresent(&SsdTier.shared->owner))
+		SsdTierTakeOver(init_pool);
+	else
+	{
+		init_shared();
+		SsdTier.shared->shape = shape_of(&tier, size);
+		SsdTierLoad();
+	}
+	SsdTierForgetUnlogged();
+	init_for_start();
+	SsdTierFollowControlFile();
+	SsdTierFollowCosts();
+}
+
+/* Bytes of shared memory, without the write buffers. */
+Size
+SsdTierMemory(void)
+{
+	SsdTierView view;
+	Places		nowhere;
+
+	return lay_out(NULL, &view, &nowhere) - mul_size(view.max_entries, BLCKSZ);
+}
+
+/* ---- the lock ---- */
+
+/*
+ * It is held for a microsecond or so, and nothing is waited for under it.  So
+ * it may be taken wherever a page is read or written, also in a critical
+ * section.  It is worth while to try for about that long before sleeping.
+ */
+#define SPINS 100
+
+void
+SsdTierLock(void)
+{
+	for (int spins = 0; spins < SPINS; spins++)
+	{
+		if (LWLockConditionalAcquire(&SsdTier.shared->lock, LW_EXCLUSIVE))
+			return;
+		pg_spin_delay();
+	}
+	LWLockAcquire(&SsdTier.shared->lock, LW_EXCLUSIVE);
+}
+
+void
+SsdTierUnlock(void)
+{
+	LWLockRelease(&SsdTier.shared->lock);
+}
+
+/* ---- on and off ---- */
+
+/* Returns false if the tier was not in that state. */
+bool
+SsdTierSwitch(SsdTierStatus from, SsdTierStatus to)
+{
+	uint32		expected = from;
+
+	if (!pg_atomic_compare_exchange_u32(&SsdTier.shared->status, &expected, to))
+		return false;
+	SsdTier.shared->switched = GetCurrentTimestamp();
+	return true;
+}
+
+/*
+ * The SSD has failed to read or write a page, or gave back another one (error
+ * is 0).  Callable in critical sections.
+ */
+void
+SsdTierError(SsdTierCounter counter, int error)
+{
+	SsdTierShared *shared = SsdTier.shared;
+
+	SsdTierCount(counter, 1);
+	shared->last_errno = error;
+	if (pg_atomic_add_fetch_u32(&shared->errors, 1) >= SSD_TIER_MAX_ERRORS &&
+		SsdTierSwitch(SSD_TIER_ON, SSD_TIER_FAILING))
+		SsdTierWakeWriter();
+}
+
+/* ---- what reads cost ---- */
+
+/*
+ * Until something has been measured: a SATA SSD and a hard disk
+ * (docs/ssd-tier.md).
+ */
+static const double first_guess[SSD_TIER_NUM_COSTS] = {84.2, 12394, 47.9};
+
+static double
+setting_of(SsdTierCost cost)
+{
+	switch (cost)
+	{
+		case SSD_TIER_COST_SSD:
+			return ssd_tier_read_time;
+		case SSD_TIER_COST_DISK_RANDOM:
+			return ssd_tier_disk_random_read_time;
+		default:
+			return ssd_tier_disk_sequential_read_time;
+	}
+}
+
+/* Microseconds for a page: as set, or as measured. */
+double
+SsdTierReadTime(SsdTierCost cost)
+{
+	uint64		measured = pg_atomic_read_u64(&SsdTier.shared->nanoseconds[cost]);
+
+	if (setting_of(cost) >= 0)
+		return setting_of(cost);
+	return measured == 0 ? first_guess[cost] : (double) measured / 1000;
+}
+
+/*
+ * A read took so long for each of its pages.  Callable in critical sections.
+ * Two processes that measure at the same time may lose one of the two.
+ */
+void
+SsdTierMeasured(SsdTierCost cost, double microseconds)
+{
+	pg_atomic_uint64 *mean = &SsdTier.shared->nanoseconds[cost];
+	double		old = (double) pg_atomic_read_u64(mean);
+	double		now = microseconds * 1000;
+
+	pg_atomic_write_u64(mean, (uint64) Max(1, old == 0 ? now :
+										   old + (now - old) / 64));
+}
+
+/* Let temperatures go by the costs as they are now.  Takes the lock. */
+void
+SsdTierFollowCosts(void)
+{
+	tp_device	disk = {
+		.random_read = SsdTierReadTime(SSD_TIER_COST_DISK_RANDOM),
+		.sequential_read = SsdTierReadTime(SSD_TIER_COST_DISK_SEQUENTIAL)
+	};
+	tp_device	ssd = {.random_read = SsdTierReadTime(SSD_TIER_COST_SSD)};
+
+	SsdTierLock();
+	tp_tier_savings(&disk, &ssd, &SsdTier.core.extents->settings);
+	SsdTierUnlock();
+}

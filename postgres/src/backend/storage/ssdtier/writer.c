@@ -1,0 +1,269 @@
+/*-------------------------------------------------------------------------
+ *
+ * writer.c
+ *	  The background worker that writes pages to the SSD, and looks after the
+ *	  tier: switches it on and off, gives it another size, frees the slots of
+ *	  relations that are gone.
+ *
+ * It touches no relation's file and no catalog, so it needs shared memory only.
+ * It runs from the start of the postmaster on: recovery reads pages as well.
+ *
+ * src/backend/storage/ssdtier/writer.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "storage/ssd_tier_internals.h"
+#include "utils/guc.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+/*
+ * Between two looks if nothing wakes the writer.  Chosen, not measured: costs
+ * are followed, errors forgiven and settings applied no later than this.
+ */
+#define NAP_MILLISECONDS 1000
+
+/* Between two attempts to do what others hinder. */
+#define RETRY_MILLISECONDS 10
+
+/* Slots that a sweep looks at between two looks at the queue. */
+#define SWEPT_AT_A_TIME 4096
+
+void
+SsdTierWakeWriter(void)
+{
+	uint32		writer = pg_atomic_read_u32(&SsdTier.shared->writer);
+
+	if (writer != (uint32) INVALID_PROC_NUMBER)
+		SetLatch(&GetPGProcByNumber(writer)->procLatch);
+}
+
+static void
+forget_writer(int code, Datum arg)
+{
+	pg_atomic_write_u32(&SsdTier.shared->writer, (uint32) INVALID_PROC_NUMBER);
+}
+
+/* ---- the queue ---- */
+
+static void
+write_entry(uint32 entry)
+{
+	const SsdTierEntry *this = &SsdTier.entries[entry];
+	const char *page = SsdTierEntryPage(entry);
+	bool		failed_checksum;
+	pg_crc32c	crc = 0;
+	bool		written = false;
+
+	/* what the disk gave may be damaged: then the next read may be better */
+	if (SsdTierIsOn() &&
+		PageIsVerified((PageData *) page, this->block, 0, &failed_checksum))
+	{
+		crc = SsdTierChecksum(page, &this->locator, this->block);
+		written = SsdTierWriteSlot(this->slot, page);
+		if (written)
+			SsdTierCount(SSD_TIER_WRITTEN, 1);
+	}
+	SsdTierEntryWritten(entry, written, crc);
+}
+
+/* Also called by the checkpointer at shutdown. */
+void
+SsdTierWriteQueue(void)
+{
+	static uint32 hand;
+	uint32		entry;
+
+	while ((entry = SsdTierTakeEntry(&hand)) != TP_NONE)
+	{
+		write_entry(entry);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/*
+ * Called before a page is written to the disk.  The checkpointer and others who
+ * write many pages, and for whom nobody waits, write from the queue if it is
+ * full: otherwise most of their pages would lose their places.
+ */
+void
+SsdTierMakeRoom(void)
+{
+	static uint32 hand;
+	uint32		entry;
+
+	if (!AmCheckpointerProcess() && !AmBackgroundWriterProcess() &&
+		!AmStartupProcess())
+		return;
+	while (SsdTierIsOn() && !SsdTierQueueHasRoom() &&
+		   (entry = SsdTierTakeEntry(&hand)) != TP_NONE)
+		write_entry(entry);
+}
+
+/* ---- on and off ---- */
+
+static uint32
+wanted_slots(void)
+{
+	return Min((uint32) ssd_tier_size, SsdTier.capacity);
+}
+
+/*
+ * Begin with a file, and with the slots empty unless they are of that file.
+ * Returns false if some are in use still.
+ */
+static bool
+switch_on(void)
+{
+	SsdTierShared *shared = SsdTier.shared;
+	uint32		slots = wanted_slots();
+
+	if (!SsdTierMakeFile(Max(slots, shared->slots)))
+	{
+		SsdTierSwitch(SSD_TIER_STARTING, SSD_TIER_OFF);
+		return true;
+	}
+	if ((!shared->warm && !SsdTierEmpty()) || !SsdTierResize(slots))
+		return false;
+	pg_atomic_write_u32(&shared->errors, 0);
+	SsdTierSwitch(SSD_TIER_STARTING, SSD_TIER_ON);
+	ereport(LOG,
+			(errmsg("the SSD tier has %u pages in \"%s\", %u of them in use",
+					shared->slots, SsdTierFileName(),
+					tp_resident(&SsdTier.core.pool))));
+	shared->warm = false;
+	return true;
+}
+
+static void
+switch_off(void)
+{
+	int			error = SsdTier.shared->last_errno;
+
+	SsdTierSwitch(SSD_TIER_FAILING, SSD_TIER_OFF);
+	ereport(LOG,
+			(errmsg("the SSD tier is switched off after %d errors; the last was: %s",
+					SSD_TIER_MAX_ERRORS,
+					error == 0 ? "a page was not what had been written" : strerror(error)),
+			 errhint("Look after \"%s\", then call pg_ssd_tier_enable().",
+					 SsdTierFileName())));
+}
+
+/* Another size, if that is set and possible.  Returns false if hindered. */
+static bool
+follow_size(void)
+{
+	static uint32 refused;		/* a size that the file cannot have */
+	uint32		slots = wanted_slots();
+
+	if (slots == SsdTier.shared->slots || slots == refused)
+		return true;
+	if (slots > SsdTier.shared->slots && !SsdTierMakeFile(slots))
+	{
+		refused = slots;
+		return true;
+	}
+	refused = 0;
+	if (!SsdTierResize(slots))
+		return false;
+	return SsdTierMakeFile(slots);
+}
+
+/* Returns false if something is to be tried again soon. */
+static bool
+look_after_tier(void)
+{
+	switch ((SsdTierStatus) pg_atomic_read_u32(&SsdTier.shared->status))
+	{
+		case SSD_TIER_STARTING:
+			return switch_on();
+		case SSD_TIER_ON:
+			return follow_size();
+		case SSD_TIER_FAILING:
+			switch_off();
+			return true;
+		case SSD_TIER_OFF:
+			return SsdTierEmpty();
+	}
+	return true;
+}
+
+static void
+forgive(void)
+{
+	static TimestampTz last;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (!TimestampDifferenceExceeds(last, now, SSD_TIER_FORGIVE_SECONDS * 1000))
+		return;
+	last = now;
+	pg_atomic_write_u32(&SsdTier.shared->errors,
+						pg_atomic_read_u32(&SsdTier.shared->errors) / 2);
+}
+
+/* ---- the worker ---- */
+
+void
+SsdTierRegisterWriter(void)
+{
+	BackgroundWorker worker = {0};
+
+	if (!SsdTierIsWanted())
+		return;
+	snprintf(worker.bgw_name, BGW_MAXLEN, "SSD tier writer");
+	snprintf(worker.bgw_type, BGW_MAXLEN, "SSD tier writer");
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
+	worker.bgw_start_time = BgWorkerStart_PostmasterStart;
+	worker.bgw_restart_time = 1;
+	snprintf(worker.bgw_library_name, MAXPGPATH, "postgres");
+	snprintf(worker.bgw_function_name, BGW_MAXLEN, "SsdTierWriterMain");
+	RegisterBackgroundWorker(&worker);
+}
+
+void
+SsdTierWriterMain(Datum main_arg)
+{
+	TimestampTz followed = 0;
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	BackgroundWorkerUnblockSignals();
+	before_shmem_exit(forget_writer, 0);
+	pg_atomic_write_u32(&SsdTier.shared->writer, (uint32) MyProcNumber);
+
+	while (!ShutdownRequestPending)
+	{
+		bool		idle;
+		bool		more;
+
+		ResetLatch(MyLatch);
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+			followed = 0;
+		}
+		SsdTierWriteQueue();
+		idle = look_after_tier();
+		more = SsdTier.shared->gone > 0 && SsdTierSweep(SWEPT_AT_A_TIME);
+		if (TimestampDifferenceExceeds(followed, GetCurrentTimestamp(),
+									   NAP_MILLISECONDS))
+		{
+			followed = GetCurrentTimestamp();
+			SsdTierFollowCosts();
+			forgive();
+		}
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 more ? 0 : idle ? NAP_MILLISECONDS : RETRY_MILLISECONDS,
+						 WAIT_EVENT_SSD_TIER_MAIN);
+	}
+	proc_exit(0);
+}

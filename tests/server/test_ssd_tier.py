@@ -1,0 +1,387 @@
+"""The SSD tier: pages come to it, are read from it, and leave it when they must."""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from server.conftest import Make
+from server.ssd import (
+    METHODS,
+    ROWS,
+    Start,
+    check,
+    fill,
+    log,
+    read_all,
+    refused,
+    settle,
+    ssd_directory,
+    stat,
+    wait_until,
+    with_tier,
+)
+from tidepool.server import Instance
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("combine", ["1", "16"])
+def test_second_read_comes_from_the_ssd(start: Start, method: str, combine: str) -> None:
+    """What fits on the SSD is read from the disk once."""
+    instance = start(io_method=method, io_combine_limit=combine, bufferpool__ssd_policy="lru")
+    fill(instance)
+    first = read_all(instance)
+    settle(instance)
+    instance.query("SELECT pg_stat_reset_ssd_tier()")
+    assert read_all(instance) == first
+    reads, hits, verified = stat(instance, "reads", "hits", "verified")
+    assert reads > 1000
+    assert hits > 0.95 * reads
+    assert verified == hits
+    check(instance)
+
+
+@pytest.mark.parametrize("policy", ["page_temperature", "tac", "fifo", "lru", "clock", "arc"])
+def test_policies(start: Start, policy: str) -> None:
+    """Each algorithm keeps some of a table that is larger than the SSD."""
+    instance = start(400, bufferpool__ssd_policy=policy)
+    fill(instance)
+    digest = read_all(instance)
+    for _ in range(3):
+        settle(instance)
+        assert read_all(instance) == digest
+    used, evictions, verified = stat(instance, "used_pages", "evictions", "verified")
+    assert 350 < used <= 400
+    assert verified == stat(instance, "hits")
+    if policy in ("fifo", "lru", "clock", "arc"):
+        assert evictions > 1000
+    else:  # all pages are alike: they do not take turns
+        assert verified > 500
+    check(instance)
+
+
+def test_written_pages_are_copied_again(start: Start) -> None:
+    """A page on the SSD that changes is read from there as it is now."""
+    instance = start(bufferpool__ssd_policy="lru", bufferpool__ssd_write_buffers="4000")
+    fill(instance)
+    read_all(instance)
+    settle(instance)
+    instance.query("UPDATE filled SET text = 'new' WHERE id % 100 = 0", "CHECKPOINT")
+    assert stat(instance, "updates") > 100
+    settle(instance)
+    instance.query("SELECT pg_stat_reset_ssd_tier()")
+    assert instance.query("SELECT count(*) FROM filled WHERE text = 'new'") == str(ROWS // 100)
+    reads, hits = stat(instance, "reads", "hits")
+    assert hits > 0.9 * reads > 800
+    check(instance)
+
+
+def test_hint_bits(start: Start) -> None:
+    """Hint bits set while a page is written make no difference (without checksums)."""
+    instance = start(64, bufferpool__ssd_policy="lru")
+    instance.query("CREATE TABLE hinted AS SELECT i AS id FROM generate_series(1, 50000) AS i")
+    for _ in range(3):
+        instance.query(
+            "UPDATE hinted SET id = id + 1 WHERE id % 3 = 0", "SELECT sum(id) FROM hinted"
+        )
+        instance.query("CHECKPOINT", "SELECT sum(id) FROM hinted")
+    check(instance)
+
+
+CHANGES = {
+    "truncate": ["TRUNCATE filled", "INSERT INTO filled VALUES (1, 'a', 'b')"],
+    "drop": ["DROP TABLE filled", "CREATE TABLE filled (id int, text text, wide text)"],
+    "delete and vacuum": ["DELETE FROM filled WHERE id > 30", "VACUUM filled"],
+    "extend again": [
+        "DELETE FROM filled WHERE id > 30",
+        "VACUUM filled",
+        "INSERT INTO filled SELECT i, repeat('x', 300) FROM generate_series(1001, 9000) AS i",
+    ],
+    "vacuum full": ["VACUUM FULL filled"],
+    "cluster": ["CLUSTER filled USING filled_pkey"],
+    "reindex": ["REINDEX TABLE filled"],
+    "unlogged": ["ALTER TABLE filled SET UNLOGGED", "ALTER TABLE filled SET LOGGED"],
+    "rewritten": ["ALTER TABLE filled ALTER id TYPE bigint"],
+    "rolled back": ["BEGIN; TRUNCATE filled; INSERT INTO filled VALUES (1); ROLLBACK"],
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changes(start: Start, change: str) -> None:
+    """After all that happens to files, what is read is what is there."""
+    instance = start(bufferpool__ssd_policy="lru", checkpoint_timeout="30s")
+    fill(instance)
+    read_all(instance)
+    settle(instance)
+    instance.query(*CHANGES[change])
+    before = read_all(instance)
+    instance.query("CHECKPOINT")
+    for _ in range(2):
+        assert read_all(instance) == before
+        settle(instance)
+    check(instance)
+
+
+@pytest.mark.parametrize("strategy", ["file_copy", "wal_log"])
+def test_databases(start: Start, ssd: Path, strategy: str) -> None:
+    """Databases are copied, moved to another tablespace and back, and dropped."""
+    instance = start(bufferpool__ssd_policy="lru")
+    place = ssd / "place"
+    place.mkdir(mode=0o777)
+    place.chmod(0o777)
+    count = "SELECT count(*), sum(hashtextextended(text, 0)) FROM filled"
+    instance.query(
+        "SET allow_in_place_tablespaces = on",
+        "CREATE TABLESPACE place LOCATION ''",
+        "CREATE DATABASE one",
+    )
+    for statement in (
+        "CREATE TABLE filled AS SELECT i AS id, md5(i::text) AS text"
+        " FROM generate_series(1, 9000) AS i",
+        "CHECKPOINT",
+        count,
+    ):
+        instance.query(statement, database="one")
+    for round_ in range(2):
+        settle(instance)
+        rows = instance.query(count, database="one")
+        instance.query(f"CREATE DATABASE two TEMPLATE one STRATEGY {strategy}")
+        assert instance.query(count, database="two") == rows
+        instance.query(
+            f"UPDATE filled SET text = '{round_}' WHERE id % 7 = 0", "CHECKPOINT", database="one"
+        )
+        rows = instance.query(count, database="one")
+        instance.query("ALTER DATABASE one SET TABLESPACE place")
+        assert instance.query(count, database="one") == rows
+        instance.query(
+            "UPDATE filled SET text = 'moved' WHERE id % 5 = 0", "CHECKPOINT", database="one"
+        )
+        rows = instance.query(count, database="one")
+        instance.query("ALTER DATABASE one SET TABLESPACE pg_default")
+        assert instance.query(count, database="one") == rows
+        instance.query("DROP DATABASE two")
+    check(instance)
+
+
+def test_gone_pages_leave_the_ssd(start: Start) -> None:
+    """The slots of a dropped table become free, and so do those of a dropped database."""
+    instance = start(bufferpool__ssd_policy="lru")
+    fill(instance)
+    read_all(instance)
+    settle(instance)
+    used = stat(instance, "used_pages")
+    instance.query("DROP TABLE filled")
+    assert used > 1000
+    wait_until(lambda: stat(instance, "used_pages") < used - 1000)
+    check(instance)
+
+
+def has_pages(instance: Instance, pages: int) -> bool:
+    return bool(stat(instance, "pages") == pages)
+
+
+def has_replayed(standby: Instance, place: str) -> bool:
+    return standby.query(f"SELECT pg_last_wal_replay_lsn() >= '{place}'::pg_lsn") == "t"
+
+
+def test_size(start: Start) -> None:
+    """The tier becomes larger and smaller while it is used."""
+    instance = start(500, bufferpool__ssd_max_size="2000", bufferpool__ssd_policy="lru")
+    fill(instance)
+    digest = read_all(instance)
+    for pages in (1500, 100, 2000, 300, 5000):
+        instance.query(f"ALTER SYSTEM SET bufferpool.ssd_size = {pages}", "SELECT pg_reload_conf()")
+        wait_until(partial(has_pages, instance, min(pages, 2000)))
+        assert read_all(instance) == digest
+        settle(instance)
+        used = stat(instance, "used_pages")
+        assert min(pages, 1000) * 0.9 < used <= pages
+        check(instance)
+    file = Path(stat(instance, "file"))
+    assert file.stat().st_size == 2000 * 8192
+
+
+def test_useless_ssd(start: Start) -> None:
+    """An SSD that is no faster than the disk is left alone."""
+    instance = start(
+        bufferpool__disk_random_read_time="50", bufferpool__disk_sequential_read_time="50"
+    )
+    fill(instance)
+    read_all(instance)
+    read_all(instance)
+    hits, writes, passed_by, reads = stat(instance, "hits", "writes", "passed_by", "reads")
+    assert (hits, writes) == (0, 0)
+    assert passed_by == reads > 2000
+
+
+def test_measured_times(start: Start) -> None:
+    """Without settings the tier goes by what reads take."""
+    instance = start(
+        bufferpool__ssd_read_time="-1",
+        bufferpool__disk_random_read_time="-1",
+        bufferpool__disk_sequential_read_time="-1",
+        bufferpool__ssd_policy="lru",
+    )
+    columns = "ssd_read_time, disk_random_read_time, disk_sequential_read_time"
+    times = f"SELECT {columns} FROM pg_stat_ssd_tier"
+    guesses = instance.query(times)
+    fill(instance)
+    read_all(instance)
+    settle(instance)
+    read_all(instance)
+    assert instance.query(times) != guesses
+    for value in instance.query(times).split("|")[1:]:
+        assert 0 < float(value) < 100_000
+
+
+def test_crash(start: Start) -> None:
+    """After a crash the server and its tier start again, and nothing is lost."""
+    instance = start(bufferpool__ssd_policy="lru", restart_after_crash="on")
+    fill(instance)
+    digest = read_all(instance)
+    settle(instance)
+    instance.query("UPDATE filled SET text = text || 'x' WHERE id % 50 = 0")
+    digest = read_all(instance)
+    instance.stop("immediate")
+    instance.start()
+    assert read_all(instance) == digest
+    assert instance.query("SELECT pg_ssd_tier_enable()") == "t"
+    assert read_all(instance) == digest
+    check(instance)
+
+
+# ---- settings and privileges ----
+
+
+def test_off_and_on(start: Start) -> None:
+    """The tier can be switched off, and on again, by whoever may."""
+    instance = start()
+    fill(instance)
+    read_all(instance)
+    instance.query("SELECT pg_ssd_tier_disable()")
+    wait_until(lambda: stat(instance, "used_pages") == 0)
+    hits = stat(instance, "hits")
+    read_all(instance)
+    assert stat(instance, "status", "hits", "used_pages") == ("off", hits, 0)
+    assert instance.query("SELECT pg_ssd_tier_enable()") == "t"
+    read_all(instance)
+    assert stat(instance, "used_pages") > 500
+    instance.query("CREATE ROLE watcher LOGIN IN ROLE pg_monitor")
+    instance.query("SELECT count(*) FROM pg_stat_ssd_tier, pg_ssd_tier_relations", user="watcher")
+    for call in ("pg_ssd_tier_disable()", "pg_ssd_tier_enable()", "pg_stat_reset_ssd_tier()"):
+        assert "permission denied" in refused(instance, f"SELECT {call}", "watcher")
+    check(instance)
+
+
+def test_no_tier(make: Make) -> None:
+    """Without settings there is none, and everything says so."""
+    instance = make()
+    for view in ("pg_stat_ssd_tier", "pg_ssd_tier_relations", "pg_ssd_tier_extents"):
+        assert instance.query(f"SELECT count(*) FROM {view}") == "0"
+    assert instance.query("SELECT * FROM pg_ssd_tier_check()") == ""
+    assert "there is no SSD tier" in refused(instance, "SELECT pg_ssd_tier_enable()")
+
+
+def off(make: Make, path: Path | str, **settings: str) -> Instance:
+    """A server whose tier cannot be used, and which runs all the same."""
+    instance = make(bufferpool__ssd_path=str(path), bufferpool__ssd_size="100", **settings)
+    assert instance.query("SELECT pg_ssd_tier_enable()") == "f"
+    assert stat(instance, "status") == "off"
+    fill(instance, 1000)
+    assert instance.query("SELECT count(*) FROM filled") == "1000"
+    return instance
+
+
+def test_two_servers(make: Make, ssd: Path) -> None:
+    """They never share a file."""
+    first = with_tier(make, ssd, 100)
+    second = off(make, ssd)
+    assert "another server uses it" in log(second)
+    first.stop()
+    assert second.query("SELECT pg_ssd_tier_enable()") == "t"
+
+
+def test_bad_places(make: Make, ssd: Path) -> None:
+    """Clear messages, and no tier, where the file cannot or must not be."""
+    assert "No such file or directory" in log(off(make, ssd / "missing"))
+    assert "must be an absolute path" in log(off(make, "relative"))
+    link = ssd / "tidepool.ssd"
+    victim = ssd / "victim"
+    victim.write_text("precious")
+    victim.chmod(0o666)
+    link.symlink_to(victim)
+    assert "Too many levels of symbolic links" in log(off(make, ssd))
+    link.unlink()
+    link.hardlink_to(victim)
+    assert "others have access to it" in log(off(make, ssd))
+    assert victim.read_text() == "precious"
+    link.unlink()
+    link.mkdir()
+    assert "Is a directory" in log(off(make, ssd))
+
+
+def test_in_the_data_directory(make: Make) -> None:
+    """Backups would copy it."""
+    instance = make()
+    instance.configure(
+        {"bufferpool.ssd_path": str(instance.data / "base"), "bufferpool.ssd_size": "100"}
+    )
+    instance.stop()
+    instance.start()
+    assert instance.query("SELECT pg_ssd_tier_enable()") == "f"
+    assert "it is in the data directory" in log(instance)
+
+
+def test_unknown_policy(start: Start) -> None:
+    """A mistyped name or parameter does not keep the server from starting."""
+    instance = start(bufferpool__ssd_policy="lur")
+    assert stat(instance, "policy") == "page_temperature"
+    assert 'algorithm "lur" of the SSD tier does not exist' in log(instance)
+    instance.stop()
+    instance = start(bufferpool__ssd_parameters="samples=3")
+    assert 'parameters "samples=3" of the SSD tier' in log(instance)
+
+
+def test_standby(make: Make, ssd: Path) -> None:
+    """A standby has a tier of its own, also after its promotion."""
+    primary = with_tier(make, ssd, 2000, wal_level="replica", bufferpool__ssd_policy="lru")
+    fill(primary)
+    other = ssd_directory()
+    standby = make()
+    try:
+        standby.stop("immediate")
+        shutil.rmtree(standby.data)
+        primary.run(
+            primary.bin / "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-X", "stream"
+        )
+        standby.configure(
+            {
+                "bufferpool.ssd_path": str(other),
+                "unix_socket_directories": str(standby.directory),
+            }
+        )
+        standby.start()
+        assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
+        for round_ in range(3):
+            primary.query(f"UPDATE filled SET text = '{round_}' WHERE id % 20 = 0", "CHECKPOINT")
+            if round_ == 1:
+                primary.query("DELETE FROM filled WHERE id > 15000", "VACUUM filled")
+            digest = read_all(primary)
+            place = primary.query("SELECT pg_current_wal_lsn()")
+            wait_until(partial(has_replayed, standby, place))
+            for _ in range(2):
+                assert read_all(standby) == digest
+                settle(standby)
+        assert stat(standby, "hits") > 500
+        check(standby)
+        standby.query("SELECT pg_promote()")
+        standby.query("UPDATE filled SET text = 'mine' WHERE id % 30 = 0", "CHECKPOINT")
+        digest = read_all(standby)
+        assert read_all(standby) == digest
+        check(standby)
+    finally:
+        standby.remove()
+        shutil.rmtree(other)
