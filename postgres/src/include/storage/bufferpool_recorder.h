@@ -3,7 +3,7 @@
  * bufferpool_recorder.h
  *	  Recording of the references to shared buffers.
  *
- * storage/bufferpool/recorder.c explains which process may touch what here,
+ * storage/bufferpool/recorder_rings.c explains which process may touch what here,
  * docs/trace-format.md the format of the file.
  *
  * src/include/storage/bufferpool_recorder.h
@@ -148,8 +148,9 @@ extern PGDLLIMPORT BufferRings BufferPoolRings;
 /* [buf_id]: a search found the page in the buffer pinned, and it still is. */
 extern PGDLLIMPORT bool *BufferPoolMetPinned;
 
-/* recorder.c */
+/* recorder_rings.c */
 extern uint32 BufferPoolRecordingSerial(void);
+extern bool BufferPoolInSample(const BufferTag *tag);
 extern bool BufferPoolPutRecord(const BufferTag *tag, uint8 kind, uint32 flags,
 								int pool, uint64 time);
 extern void BufferPoolPutText(const void *text, Size size, int pool,
@@ -160,6 +161,12 @@ extern int	BufferPoolDefaultTraceBuffers(void);
 extern Size BufferPoolRecorderShmemSize(void);
 extern void BufferPoolRecorderShmemInit(void);
 extern void BufferPoolRecorderInitProcess(void);
+extern void BufferPoolWakeRecorder(void);
+extern void BufferPoolStartRecording(uint64 threshold, int recorder);
+extern void BufferPoolStopRecording(void);
+extern uint64 BufferPoolRecordsDropped(void);
+
+/* recorder.c */
 extern uint64 BufferPoolRecordSearch(void);
 extern void BufferPoolRecordNoChoice(void);
 extern void BufferPoolRecordChoice(void);
@@ -176,9 +183,6 @@ extern void BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state);
 extern void BufferPoolRecordMetUnpinned(BufferDesc *buf);
 extern void BufferPoolRecordLeaves(BufferDesc *buf);
 extern uint64 BufferPoolRecorderTime(void);
-extern void BufferPoolStartRecording(uint64 threshold, int recorder);
-extern void BufferPoolStopRecording(void);
-extern uint64 BufferPoolRecordsDropped(void);
 extern const char *BufferPoolParameters(void);
 
 /* recorded_scans.c */
