@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from functools import partial
 from pathlib import Path
 
@@ -273,6 +274,24 @@ def test_off_and_on(start: Start) -> None:
     instance.query("SELECT count(*) FROM pg_stat_ssd_tier, pg_ssd_tier_relations", user="watcher")
     for call in ("pg_ssd_tier_disable()", "pg_ssd_tier_enable()", "pg_stat_reset_ssd_tier()"):
         assert "permission denied" in refused(instance, f"SELECT {call}", "watcher")
+    check(instance)
+
+
+def test_pools_change_beside_a_tier(start: Start) -> None:
+    """Nobody waits for the tier's writer, which takes no part in barriers."""
+    instance = start()
+    for statement in (
+        "CREATE BUFFER POOL small HANDLER lru SIZE '128kB'",
+        "ALTER BUFFER POOL small SET HANDLER fifo",
+        "DROP BUFFER POOL small",
+    ):
+        command = [str(instance.bin / "psql"), "-XAtq", "-c", statement]
+        client = subprocess.Popen(command, env=instance.environment(), text=True)
+        try:
+            assert client.wait(timeout=60) == 0, statement
+        finally:
+            client.kill()  # the statement itself could not be canceled
+    assert "still waiting for process" not in log(instance)
     check(instance)
 
 

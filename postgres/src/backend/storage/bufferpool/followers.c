@@ -16,6 +16,7 @@
 #include "access/xlog.h"
 #include "access/xlogrecovery.h"
 #include "miscadmin.h"
+#include "postmaster/bgworker.h"
 #include "storage/bufferpool_internals.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
@@ -73,10 +74,22 @@ BufferPoolDefinitionChanged(void)
 	pg_atomic_fetch_add_u32(&followers->changes, 1);
 }
 
+/*
+ * A background worker without a database connection takes part in no barrier, so
+ * it could never follow.  Nor can it read pages: PostgreSQL's own barriers, which
+ * close files that are about to be removed, do not reach it either.
+ */
+static bool
+takes_part_in_no_barrier(void)
+{
+	return MyBgworkerEntry != NULL &&
+		(MyBgworkerEntry->bgw_flags & BGWORKER_BACKEND_DATABASE_CONNECTION) == 0;
+}
+
 static bool
 reads_no_pages(void)
 {
-	return AmArchiverProcess() || AmCheckpointerProcess() ||
+	return takes_part_in_no_barrier() || AmArchiverProcess() || AmCheckpointerProcess() ||
 		AmIoWorkerProcess() || AmWalReceiverProcess() ||
 		AmWalSummarizerProcess() || AmWalWriterProcess();
 }
