@@ -89,6 +89,7 @@ test-server: $(STAMPS)/installed $(STAMPS)/dev ## build the server with assertio
 	scripts/system-packages postgres $(OPTIONS)
 	postgres/build debug $(OPTIONS) $(TARBALL)
 	postgres/build stock $(OPTIONS) $(TARBALL)
+	scripts/monitoring-programs build/monitoring
 	$(BIN)/pytest -q -n 2 tests/server
 
 test-stress: $(STAMPS)/installed $(STAMPS)/dev ## crash a server under load in ROUNDS rounds (one with each of ALGORITHMS: six minutes) and verify it; POOLS=1 also changes named pools
