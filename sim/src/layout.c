@@ -168,7 +168,7 @@ count(tps_layout *layout, tps_replay *pool, const tps_events *events, size_t i,
 
 	pool->tally.totals.requests++;
 	pool->tally.totals.misses += miss;
-	return (!whole->detailed || tally_detail(whole, events->page[i], miss)) &&
+	return (!whole->detailed || tally_detail(whole, i, events->page[i], miss)) &&
 		tally_run(whole, events, i, i + 1, miss);
 }
 
@@ -280,6 +280,8 @@ other_event(tps_layout *layout, const tps_events *events, size_t i)
 bool
 tps_layout_feed(tps_layout *layout, const tps_events *events)
 {
+	if (!tally_feed(&layout->whole->tally, events->n))
+		return false;
 	for (size_t i = 0; i < events->n; i++)
 	{
 		if (i + EVENTS_AHEAD < events->n)

@@ -158,6 +158,8 @@ tps_replay_feed(tps_replay *replay, const tps_events *events)
 	/* a reference reads and writes at most one page each, so io_add has room */
 	if (replay->io != NULL && !io_begin(replay->io, 2 * events->n))
 		return false;
+	if (!tally_feed(&replay->tally, events->n))
+		return false;
 	while (i < events->n)
 	{
 		size_t		end = i;
@@ -231,6 +233,12 @@ tps_replay_relation(const tps_replay *replay, size_t i, uint64_t *relation,
 	*relation = pair->key;
 	*requests = counting ? pair->requests : 0;
 	*misses = counting ? pair->misses : 0;
+}
+
+const uint8_t *
+tps_replay_missed(const tps_replay *replay)
+{
+	return replay->tally.missed;
 }
 
 void

@@ -110,7 +110,7 @@ run_policy(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 			if (!load(replay, page, &access))
 				*ok = false;
 		}
-		if (detail && !tally_detail(&replay->tally, page, frame == TP_NONE))
+		if (detail && !tally_detail(&replay->tally, i, page, frame == TP_NONE))
 			*ok = false;
 	}
 	return misses;
@@ -138,7 +138,8 @@ run_opt(tps_replay *replay, const tps_events *events, size_t from, size_t to,
 		misses += outcome != OPT_HIT;
 		replay->tally.totals.refused += outcome == OPT_REFUSED;
 		if (replay->tally.detailed &&
-			!tally_detail(&replay->tally, events->page[i], outcome != OPT_HIT))
+			!tally_detail(&replay->tally, i, events->page[i],
+						  outcome != OPT_HIT))
 			*ok = false;
 	}
 	return misses;

@@ -14,7 +14,8 @@ tally_init(tally *t, const tps_options *options)
 	t->options = *options;
 	t->counting = options->warmup == 0;
 	t->interval_end = options->interval;
-	t->detailed = options->per_relation || options->per_group;
+	t->detailed = options->per_relation || options->per_group ||
+		options->per_event;
 	return pagemap_init(&t->relation_index) &&
 		(!options->per_group || pagemap_init(&t->page_hits));
 }
@@ -25,8 +26,25 @@ tally_free(tally *t)
 	free(t->series);
 	free(t->relations);
 	free(t->looks);
+	free(t->missed);
 	pagemap_free(&t->relation_index);
 	pagemap_free(&t->page_hits);
+}
+
+bool
+tally_feed(tally *t, size_t events)
+{
+	if (!t->options.per_event)
+		return true;
+	if (events > t->missed_room)
+	{
+		free(t->missed);
+		t->missed = malloc(events);
+		t->missed_room = t->missed == NULL ? 0 : events;
+	}
+	if (t->missed != NULL)
+		memset(t->missed, 0, events);
+	return t->missed != NULL || events == 0;
 }
 
 /* The first of the events from .. to - 1 with this many references before it. */
@@ -201,8 +219,10 @@ count_in_group(tally *t, uint64_t page, bool miss)
 }
 
 bool
-tally_detail(tally *t, uint64_t page, bool miss)
+tally_detail(tally *t, size_t i, uint64_t page, bool miss)
 {
+	if (t->options.per_event)
+		t->missed[i] = miss;
 	if (t->options.per_relation)
 	{
 		count_pair *relation = relation_of(t, page >> 32);

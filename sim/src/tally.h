@@ -37,6 +37,10 @@ typedef struct tally
 	size_t		series_count;
 	size_t		series_room;
 	bool		detailed;		/* tally_detail must be called */
+	uint8_t    *missed;			/* [missed_room], of the events of a feed: is
+								 * it a reference that missed?  NULL unless
+								 * that is kept */
+	size_t		missed_room;
 	pagemap		relation_index; /* page >> 32 to index in relations */
 	count_pair *relations;
 	size_t		relation_count;
@@ -52,6 +56,9 @@ typedef struct tally
 
 bool		tally_init(tally *t, const tps_options *options);
 void		tally_free(tally *t);
+
+/* A feed of this many events begins.  False when memory ran out. */
+bool		tally_feed(tally *t, size_t events);
 
 /*
  * Advance to this many references of the whole trace.  Ends the warm-up and
@@ -73,8 +80,11 @@ bool		tally_run(tally *t, const tps_events *events, size_t from,
  */
 bool		tally_end(tally *t, uint64_t references);
 
-/* Count one reference of a run, if t->detailed.  False when memory ran out. */
-bool		tally_detail(tally *t, uint64_t page, bool miss);
+/*
+ * Count one reference of a run, event i of the feed, if t->detailed.  False when
+ * memory ran out.
+ */
+bool		tally_detail(tally *t, size_t i, uint64_t page, bool miss);
 
 /* Record a search, if t->options.per_search.  False when memory ran out. */
 bool		tally_search(tally *t, uint32_t looks);

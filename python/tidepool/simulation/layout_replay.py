@@ -20,6 +20,7 @@ from tidepool.simulation.layouts import Layout, LayoutResult, PoolResult, record
 from tidepool.simulation.options import Options
 from tidepool.simulation.repetitions import Repetitions
 from tidepool.simulation.replay import (
+    missed_of,
     relations_of,
     replay_bytes,
     row_of_reference,
@@ -39,14 +40,25 @@ class _Pool:
 
 
 class LayoutReplay:
-    """A replay in progress: feed it the trace's chunks in order, then take the result."""
+    """A replay in progress: feed it the trace's chunks in order, then take the result.
 
-    def __init__(self, layout: Layout, seed: int = 0, options: Options | None = None) -> None:
+    ``per_event`` counts for ``missed``.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        seed: int = 0,
+        options: Options | None = None,
+        per_event: bool = False,
+    ) -> None:
         options = options or Options()
         if options.sampling is not None or options.resize or options.per_search:
             raise TidepoolError("pools are replayed with the whole trace, and resized by name")
         self.layout, self.seed, self.options = layout, seed, options
         self.seconds = 0.0
+        self._per_event = per_event
+        self._missed: list[NDArray[np.bool_]] = []  # of the last feed
         self._references = 0  # fed so far
         self._stops = sorted(layout.resize)
         self._repetitions = Repetitions(options.correlation_window)
@@ -70,6 +82,7 @@ class LayoutReplay:
             "interval": options.interval,
             "batch": options.batch,
             "per_relation": options.per_relation,
+            "per_event": per_event,
         }
         made = lib.tps_layout_new(
             specs, n, layout.as_recorded, seed, ffi.new("tps_options *", counted)
@@ -83,6 +96,7 @@ class LayoutReplay:
     def feed(self, position: int, chunk: Chunk) -> None:
         """Replay a chunk whose first event is the trace's event number ``position``."""
         begin = time.perf_counter()
+        self._missed = []
         chunk = self._repetitions.flagged(chunk, position)
         if not self.layout.as_recorded:
             chunk = self._with_pools(chunk, position)
@@ -124,6 +138,16 @@ class LayoutReplay:
         events = Events(chunk, position + part.start)
         if not lib.tps_layout_feed(self._layout, events.pointer):
             raise MemoryError(f"no memory to simulate pools of {self.layout.frames} frames")
+        if self._per_event:
+            self._missed.append(missed_of(lib.tps_layout_whole(self._layout), events))
+
+    def missed(self) -> NDArray[np.bool_]:
+        """Return which events of the last chunk were references that missed.
+
+        Of a recording with pools, that is replayed into others, events of pools
+        are left out.
+        """
+        return np.concatenate([np.zeros(0, np.bool_), *self._missed])
 
     # ---- changes of pools ----
 

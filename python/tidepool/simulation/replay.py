@@ -27,7 +27,8 @@ class Replay:
 
     OPT needs the next uses with each chunk (future.py).  ``options.sampling``
     is ignored: SampledReplay is built from several of these.  ``per_group``
-    counts for ``groups``; ``pages`` is as in frames_made.  SSD tiers attached
+    counts for ``groups``, ``per_event`` for ``missed``; ``pages`` is as in
+    frames_made.  SSD tiers attached
     before the first chunk are fed with this cache's reads and writes, and do
     not affect it.
     """
@@ -40,6 +41,7 @@ class Replay:
         options: Options | None = None,
         per_group: bool = False,
         pages: int | None = None,
+        per_event: bool = False,
     ) -> None:
         options = options or Options()
         if options.resize and spec.policy.handle is None:
@@ -48,6 +50,8 @@ class Replay:
             )
         self.spec, self.frames, self.seed, self.options = spec, frames, seed, options
         self.seconds = 0.0
+        self._per_event = per_event
+        self._missed: list[NDArray[np.bool_]] = []  # of the last feed
         self._references = 0  # fed so far
         # (reference, frames): before it, resize; None: what SSD tiers count begins
         self._stops: list[tuple[int, int | None]] = sorted(options.resize)
@@ -63,6 +67,7 @@ class Replay:
                 "per_relation": options.per_relation,
                 "per_group": per_group,
                 "per_search": options.per_search,
+                "per_event": per_event,
             },
         )
         if spec.policy.handle is None:
@@ -102,6 +107,7 @@ class Replay:
         ``before``, of a sample, is SampledChunk's (sampler.py).
         """
         begin = time.perf_counter()
+        self._missed = []
         start = 0
         while self._stops and self._stops[0][0] < self._references + references(chunk):
             at, frames = self._stops.pop(0)
@@ -134,6 +140,8 @@ class Replay:
         events = Events(chunk, position + part.start, next_use, before)
         if not lib.tps_replay_feed(self._replay, events.pointer):
             raise MemoryError(f"no memory to simulate {self.spec} with {self.frames} frames")
+        if self._per_event:
+            self._missed.append(missed_of(self._replay, events))
         if self._tiers:
             io = ffi.new("tps_events *")
             lib.tps_replay_io(self._replay, io)
@@ -190,6 +198,10 @@ class Replay:
         )
         return hit_ratios, misses.astype(np.float64)
 
+    def missed(self) -> NDArray[np.bool_]:
+        """Return which events of the last chunk were references that missed."""
+        return np.concatenate([np.zeros(0, np.bool_), *self._missed])
+
     def series(self, rate: float = 1.0) -> NDArray[np.float64]:
         """Return the hit ratio of each interval; ``rate`` is the share of the pages replayed."""
         return series_of(self._replay, self.options.interval, self._last_interval(), rate)
@@ -231,6 +243,12 @@ def replay_bytes(spec: PolicySpec, frames: int) -> int:
 
 
 # ---- what a tps_replay has counted ----
+
+
+def missed_of(replay: Any, events: Events) -> NDArray[np.bool_]:
+    """Return which of the events, the last that it was fed, were references that missed."""
+    buffer = ffi.buffer(lib.tps_replay_missed(replay), events.pointer.n)
+    return np.frombuffer(buffer, np.bool_).copy()
 
 
 def series_of(replay: Any, interval: int, last: int, rate: float = 1.0) -> NDArray[np.float64]:

@@ -239,6 +239,8 @@ typedef struct tps_options
 								 * a sampled simulation */
 	bool		per_search;		/* keep how many frames each search for a
 								 * victim looks at */
+	bool		per_event;		/* keep which references of the last feed
+								 * missed */
 } tps_options;
 
 /* Sums over the counted part of the trace. */
@@ -300,6 +302,12 @@ void		tps_replay_relation(const tps_replay *replay, size_t i,
  */
 size_t		tps_replay_looks(const tps_replay *replay,
 							 const uint32_t **looks);
+
+/*
+ * With per_event, a byte for each event of the last feed: 1 for a reference that
+ * missed, also in the warm-up.  Valid until the next feed.
+ */
+const uint8_t *tps_replay_missed(const tps_replay *replay);
 
 /*
  * With per_group, for each of TPS_GROUPS random groups of pages: the sum of
