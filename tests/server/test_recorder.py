@@ -182,6 +182,29 @@ def test_what_the_server_ran_is_in_the_file(make: Make) -> None:
 # ---- who may, and where ----
 
 
+def test_how_long_reads_took_is_in_the_file(make: Make) -> None:
+    server = make("arc")
+    fill(server)
+    for timing in ("off", "on"):
+        name = f"{timing}.rec"
+        server.query(
+            f"ALTER SYSTEM SET track_io_timing = {timing}",
+            "SELECT pg_reload_conf(), pg_bufferpool_reset()",
+            "SELECT pg_sleep(0.2)",
+        )
+        server.query(start(server, name=name))
+        server.query("SELECT count(pad) FROM t")
+        server.query("SELECT pg_stat_force_next_flush()", STOP)
+        trace = open_trace(path_of(server, name))
+        assert trace.recorded is not None
+        if timing == "off":
+            assert (trace.recorded.reads, trace.recorded.read_time) == (None, None)
+            continue
+        assert trace.recorded.reads is not None and trace.recorded.reads >= PAGES
+        assert trace.recorded.read_time is not None
+        assert 0.1 < trace.recorded.read_time / trace.recorded.reads < 1e5
+
+
 def test_who_may_record(make: Make) -> None:
     server = make()
     server.query(

@@ -78,9 +78,16 @@ def definition(time: int, pool: int, process: int = 77, **members: Any) -> list[
     return [first, *(rest[:8] + part + rest[24:] for part in parts)]
 
 
-def end(dropped: int = 0, error: str | None = None, **relations: str) -> bytes:
+def end(
+    dropped: int = 0,
+    error: str | None = None,
+    measured: dict[str, Any] | None = None,
+    **relations: str,
+) -> bytes:
+    """The end of a file; ``measured`` are members that it need not have."""
     names = {f"1663/5/{name[1:]}": value for name, value in relations.items()}
-    text = json.dumps({"dropped": dropped, "error": error, "relations": names}).encode()
+    known = {"dropped": dropped, "error": error, **(measured or {}), "relations": names}
+    text = json.dumps(known).encode()
     return struct.pack("<QIIIIIHBB", 0, 0, 0, 0, len(text), 0, 0, 0, END) + text
 
 
@@ -96,6 +103,15 @@ def write(tmp_path: Path, data: bytes) -> Path:
     path = tmp_path / "t.rec"
     path.write_bytes(data)
     return path
+
+
+def test_how_long_reads_took(tmp_path: Path) -> None:
+    for measured, expected in (({"reads": 7, "read_time": 900}, (7, 900)), ({}, (None, None))):
+        trace = open_trace(write(tmp_path, header() + EVENTS + end(measured=measured)))
+        write_trace(trace, tmp_path / "t.parquet")
+        for each in (trace, open_trace(tmp_path / "t.parquet")):
+            assert each.recorded is not None
+            assert (each.recorded.reads, each.recorded.read_time) == expected
 
 
 def test_what_is_read(tmp_path: Path) -> None:
@@ -418,6 +434,9 @@ def test_what_the_server_ran_is_kept(tmp_path: Path) -> None:
         (header() + EVENTS + end(f300="t").replace(b":", b";"), "damaged end of the recording"),
         (header() + EVENTS + end().replace(b"{}", b"[]"), "damaged end of the recording"),
         (header() + EVENTS + end(dropped=-1), "damaged end of the recording"),
+        (header() + EVENTS + end(measured={"reads": "1"}), "damaged end of the recording"),
+        (header() + EVENTS + end(measured={"read_time": 0}), "damaged end of the recording"),
+        (header() + EVENTS + end(measured={"read_time": 1.5}), "damaged end of the recording"),
         (header() + EVENTS + end().replace(b"error", b"ERROR"), "damaged end of the recording"),
     ],
 )

@@ -16,6 +16,16 @@
 #include "storage/bufmgr.h"
 #include "utils/json.h"
 
+/* Pages read, and microseconds that this took if track_io_timing is on. */
+typedef struct ReadCounts
+{
+	uint64		reads;
+	uint64		time;
+} ReadCounts;
+
+/* What the pools had counted when the recording began. */
+static ReadCounts before;
+
 static void
 append_text(StringInfo text, const char *name, const char *value)
 {
@@ -51,10 +61,50 @@ append_pools(StringInfo text)
 	appendStringInfoString(text, "],");
 }
 
-/* What a replay needs to know about the server. */
+static ReadCounts
+read_counts(void)
+{
+	ReadCounts	found = {0, 0};
+
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+	{
+		BufferPoolDefinition definition;
+		BufferPoolCounters sums;
+		TimestampTz stats_reset;
+
+		BufferPoolReadDefinition(&BufferPools[i], &definition);
+		if (definition.name[0] == '\0')
+			continue;
+		BufferPoolReadCounters(&BufferPools[i], &sums, &stats_reset);
+		found.reads += sums.count[BUFFERPOOL_READS];
+		found.time += sums.count[BUFFERPOOL_READ_TIME];
+	}
+	return found;
+}
+
+/*
+ * How long the reads took.  Nothing if that was not measured, or if the counters
+ * were reset or a pool dropped meanwhile.
+ */
+static void
+append_read_time(StringInfo text)
+{
+	ReadCounts	now = read_counts();
+
+	if (now.time <= before.time || now.reads <= before.reads)
+		return;
+	append_number(text, "reads", now.reads - before.reads);
+	append_number(text, "read_time", now.time - before.time);
+}
+
+/*
+ * What a replay needs to know about the server.  The same process describes the
+ * outcome later.
+ */
 void
 DescribeServer(StringInfo text, const RecorderRequest *request)
 {
+	before = read_counts();
 	appendStringInfoChar(text, '{');
 	append_text(text, "server_version", PG_VERSION);
 	append_text(text, "algorithm", show_bufferpool_algorithm());
@@ -78,5 +128,6 @@ DescribeOutcome(StringInfo text, const RecorderOutcome *outcome,
 		appendStringInfoString(text, "\"error\":null,");
 	else
 		append_text(text, "error", outcome->error);
+	append_read_time(text);
 	appendStringInfo(text, "\"relations\":%s}", names);
 }

@@ -56,6 +56,8 @@ class Recorded:
         dropped: events missing for want of room in memory; None: not known,
             since the recording was cut short.
         error: why the recording ended, if it was not stopped.
+        reads: pages that the server counted as read meanwhile, ...
+        read_time: ... and the microseconds that they took; None: not measured.
         pools: those that there were at the start, DEFAULT the first; empty if
             the server never had another one during the recording.
     """
@@ -70,6 +72,8 @@ class Recorded:
     sample_rate: float
     dropped: int | None = None
     error: str | None = None
+    reads: int | None = None
+    read_time: int | None = None
     pools: tuple[RecordedPool, ...] = ()
 
     @property

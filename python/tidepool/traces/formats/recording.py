@@ -406,9 +406,21 @@ class RecordingTrace(FileTrace):
             dropped, error = end["dropped"], end["error"]
             if not isinstance(dropped, int) or dropped < 0 or not isinstance(error, str | None):
                 raise ValueError
+            reads, read_time = (_measured(end.get(name)) for name in ("reads", "read_time"))
         except (ValueError, KeyError, AttributeError):
             raise TraceError(f"{self.path}: damaged end of the recording") from None
-        self.recorded = replace(self.recorded, dropped=dropped, error=error)
+        self.recorded = replace(
+            self.recorded, dropped=dropped, error=error, reads=reads, read_time=read_time
+        )
+
+
+def _measured(value: object) -> int | None:
+    """Return a count that the server may have measured; raise ValueError for anything else."""
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise ValueError
+    return value
 
 
 def _scans(records: Records) -> NDArray[np.uint64]:
