@@ -15,7 +15,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidepool.simulation.sizes import PAGE_BYTES
+from tidepool.amounts import byte_size, count, duration, megabytes, percent, points
+
+__all__ = [
+    "Cell",
+    "CsvPrinter",
+    "aligned",
+    "byte_size",
+    "count",
+    "duration",
+    "megabytes",
+    "percent",
+    "points",
+    "print_json",
+    "print_table",
+]
 
 WIDE = 10_000  # characters: of output that is not to a terminal, which wraps nothing
 GAP = 3  # characters between columns
@@ -123,42 +137,3 @@ def _field(value: Any) -> Any:
     if isinstance(value, Mapping):
         return ",".join(f"{key}={item}" for key, item in value.items())
     return value
-
-
-def count(number: float) -> str:
-    """Return a count with its thousands apart."""
-    return f"{number:,.0f}"
-
-
-def percent(ratio: float, decimals: int = 2) -> str:
-    """Return a ratio in percent."""
-    return f"{100 * ratio:.{decimals}f}%"
-
-
-def points(difference: float) -> str:
-    """Return a difference in percentage points, with its sign if it has one."""
-    text = f"{difference:+.2f}"
-    return "0.00" if text in ("+0.00", "-0.00") else text
-
-
-def byte_size(count: float) -> str:
-    """Return a number of bytes in PostgreSQL's units."""
-    units = ["bytes", "kB", "MB", "GB", "TB"]
-    while count >= 1024 and len(units) > 1:
-        count /= 1024
-        del units[0]
-    return f"{count:.3g} {units[0]}" if count < 1000 else f"{count:.0f} {units[0]}"
-
-
-def megabytes(frames: int) -> str:
-    """Return the size of so many frames."""
-    return byte_size(frames * PAGE_BYTES)
-
-
-def duration(seconds: float) -> str:
-    """Return a duration as people write it."""
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}"
