@@ -2,7 +2,8 @@
 
 - ``policies``, ``pool``, ``scans``: the policies, one operation at a time;
 - ``traces``: page traces and their files; ``generators``: traces made by models;
-- ``simulation``: replays; ``plots``: pictures of results; ``cli``: the command;
+- ``simulation``: replays; ``advice``: what they say to do; ``plots``: pictures of results;
+- ``cli``: the command; ``amounts``: numbers as people read them;
 - ``server``, ``scratch``: PostgreSQL instances; ``workloads``, ``demo``: work for them.
 """
 

@@ -71,14 +71,25 @@ class Scans:
         """Say that all scans of the owner are over, of either kind; return how many there were."""
         return int(lib.tps_scans_end_owner(self.handle, owner))
 
-    def meet(self, first: int, count: int, speed: float = 0) -> int:
+    def meet(
+        self,
+        first: int,
+        count: int,
+        speed: float = 0,
+        *,
+        size: int = 0,
+        ranges: Sequence[tuple[int, int]] | None = None,
+    ) -> int:
         """Return the page with which a scan should begin so as to meet a running one.
 
-        It is going to read ``count`` pages from page ``first`` on, in any
-        order that goes round.
+        It is going to read ``count`` pages from page ``first`` on, or ``ranges``
+        of a relation of ``size`` blocks, in any order that goes round.
         """
         scan = ffi.new("tps_scan *")
-        scan.first, scan.count, scan.speed = first, count, speed
+        scan.first, scan.count, scan.speed, scan.size = first, count, speed, size
+        if ranges is not None:
+            numbers = ffi.new("uint32_t[]", [number for pair in ranges for number in pair] or 1)
+            scan.ranges, scan.n_ranges = numbers, len(ranges)
         return int(lib.tps_scans_meet(self.handle, scan, self.now))
 
     def next_access(self, page: int) -> float:

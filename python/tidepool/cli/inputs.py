@@ -80,6 +80,14 @@ def open_traces(paths: Sequence[str], reading: Reading, failures: Failures) -> l
     return list(traces.values())
 
 
+def open_recordings(paths: Sequence[str]) -> list[Trace]:
+    """Open a server's recordings, each once; what they lack is for the caller to say.
+
+    Raises TidepoolError if one cannot be read.
+    """
+    return [open_trace(path) for path in dict.fromkeys(paths)]
+
+
 def inputs(traces: Sequence[Trace], keep: bool, failures: Failures) -> Iterator[Input]:
     """Yield the traces in turn; with ``keep``, read small ones into memory.
 

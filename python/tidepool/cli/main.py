@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from tidepool.cli.advise import advise
 from tidepool.cli.compare import compare
 from tidepool.cli.curve import curve
 from tidepool.cli.failures import report
@@ -25,6 +26,7 @@ def tidepool() -> None:
     """Buffer replacement: policies, traces, miss-ratio curves; servers to try them in."""
 
 
+tidepool.add_command(advise)
 tidepool.add_command(policies_command)
 tidepool.add_command(simulate)
 tidepool.add_command(curve)

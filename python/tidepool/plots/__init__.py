@@ -11,7 +11,7 @@ from tidepool.plots.bars import Bar, bar_figure
 from tidepool.plots.curves import Point, curve_figure
 from tidepool.plots.heatmap import HeatMap, heat_figure
 from tidepool.plots.reads import Reads, reads_figure
-from tidepool.plots.saving import check_picture, save
+from tidepool.plots.saving import check_picture, save, svg_text
 from tidepool.plots.series import Mark, Series, series_figure
 from tidepool.plots.times import TimeBar, time_figure
 
@@ -30,5 +30,6 @@ __all__ = [
     "reads_figure",
     "save",
     "series_figure",
+    "svg_text",
     "time_figure",
 ]

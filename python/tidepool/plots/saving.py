@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,3 +59,14 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
             figure.savefig(path, format=suffix, dpi=DOTS_PER_INCH, metadata=_METADATA[suffix])
         except OSError as error:
             raise TidepoolError(f'cannot write "{os.fspath(path)}": {error.strerror}') from error
+
+
+def svg_text(figure: Figure) -> str:
+    """Return a figure as an SVG element to be put into a page, without its metadata."""
+    import matplotlib
+
+    text = StringIO()
+    with matplotlib.rc_context(_SETTINGS):  # type: ignore[arg-type]
+        figure.savefig(text, format="svg", metadata=_METADATA["svg"])
+    svg = text.getvalue()
+    return re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.S)

@@ -1,0 +1,83 @@
+"""What limits the advice that a recording can give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidepool.advice.devices import ASSUMED, Known
+from tidepool.advice.evidence import Prepared
+from tidepool.advice.study import SATURATED, Study
+from tidepool.traces.provenance import Recorded
+
+LEAST_READS = 500  # in the sample: below, chance decides
+UNNAMED = 0.02  # of the references
+DISAGREES = 0.05  # of the read time
+
+
+def notes_on(study: Study, known: Known) -> Iterator[str]:
+    """Yield what to know about all of the advice, for people."""
+    for prepared in study.recordings:
+        name = f"{prepared.name}: " if len(study.recordings) > 1 else ""
+        for note in _notes(prepared, study):
+            yield name + note
+    if study.recorded.policy != "clock":
+        yield (
+            f"recorded under {study.recorded.policy}: which references clients made, and in which"
+            " order, was shaped by what it kept; under another algorithm they will differ a little"
+        )
+    if study.today.agreement > DISAGREES:
+        yield (
+            f"the replay of today's setup takes {100 * study.today.agreement:.0f} % more or less"
+            " read time than the server did, so other numbers may be off as far: a recording that"
+            " begins with pg_bufferpool_reset() agrees better"
+        )
+    if study.setup.pools:
+        yield (
+            "the server has pools: sizes and algorithms are those of one pool instead, and the"
+            " pools are replayed with the sizes that they had at the start"
+        )
+    if known == Known.MEASURED:
+        yield (
+            "what a read takes is the mean that the server measured; that random and sequential"
+            f" ones differ as on a {ASSUMED.name} is assumed"
+        )
+    if known == Known.ASSUMED:
+        yield (
+            f"what a read takes was not given: {study.device.name} is assumed,"
+            f" {study.device.random_read:g} and {study.device.sequential_read:g} µs for a random"
+            " and a sequential page; --device changes it, or a recording with track_io_timing"
+        )
+
+
+def _notes(prepared: Prepared, study: Study) -> Iterator[str]:
+    yield from prepared.recorded.flaws()
+    reads = int(prepared.live.sum() / prepared.recorded.sample_rate)
+    if is_too_short(prepared):
+        yield (
+            f"too short: {reads:,} pages were read into {prepared.recorded.buffers:,} buffers;"
+            " record until they have been replaced once or twice"
+        )
+    if prepared.late_pages > SATURATED * prepared.pages:
+        late = prepared.late_pages / prepared.pages
+        yield (
+            f"{100 * late:.0f} % of the pages are referenced in the second half only, so longer"
+            " recordings would have more: whether memory can be given back is not known"
+        )
+    if prepared.rate < 1 and int(prepared.live_sample.sum()) < LEAST_READS:
+        yield (
+            f"the sample has {int(prepared.live_sample.sum()):,} reads: raise --sample,"
+            " or record for longer"
+        )
+    known = prepared.named / prepared.references
+    if known < 1 - UNNAMED:
+        yield (
+            f"{100 * (1 - known):.0f} % of the references are to relations without a name (of"
+            " other databases, or dropped), which no advice on pools can assign: stop the recording"
+            " in the database that matters"
+        )
+
+
+def is_too_short(prepared: Prepared) -> bool:
+    """Whether fewer pages came in than there are buffers: what fills them was not seen to go."""
+    recorded: Recorded = prepared.recorded
+    return float(prepared.live.sum()) / recorded.sample_rate < recorded.buffers

@@ -1,0 +1,110 @@
+"""Numbers and sentences that the renderers share."""
+
+from __future__ import annotations
+
+from tidepool.advice.report import Advice, Price, Report, Where
+from tidepool.amounts import byte_size, count, duration, megabytes, percent
+
+NOTHING = "change nothing"
+
+
+def milliseconds(ms: float) -> str:
+    """Return a read time with its unit."""
+    if abs(ms) < 10_000:
+        return f"{ms:,.3g} ms" if abs(ms) < 1000 else f"{ms:,.0f} ms"
+    return f"{ms / 1000:,.0f} s"
+
+
+def signed_percent(share: float) -> str:
+    """Return a change in percent with its sign."""
+    return f"{100 * share:+.1f} %"
+
+
+def verdict(report: Report) -> str:
+    """Return the whole in a sentence."""
+    recommended = report.recommended
+    if recommended is not None:
+        return (
+            f"{recommended.title[0].upper()}{recommended.title[1:]}: saves"
+            f" {100 * recommended.share:.0f} % of the read time."
+        )
+    if report.where.reads == 0:
+        return f"{NOTHING[0].upper()}{NOTHING[1:]}: no page was read."
+    return (
+        f"{NOTHING[0].upper()}{NOTHING[1:]}: no algorithm or pool saves {percent(report.least, 0)}"
+        " of the read time after its price, in both halves of the recording."
+    )
+
+
+def where_rows(where: Where) -> list[tuple[str, str]]:
+    """Return what a server is, a label and a text each."""
+    pools = f", pools {', '.join(where.pools)}" if where.pools else ""
+    return [
+        ("server", f"PostgreSQL {where.server}, {where.algorithm}{pools}"),
+        ("buffers", f"{count(where.frames)} ({megabytes(where.frames)})"),
+        ("pages used", f"{count(where.pages)} ({megabytes(where.pages)})"),
+        ("recorded", f"{count(where.references)} references in {duration(where.seconds)}"),
+        ("hit ratio", percent(where.hit_ratio)),
+        ("reads", f"{count(where.reads)}, {percent(where.sequential, 0)} of them sequential"),
+        ("read time", f"{milliseconds(where.read_ms)} ({device_text(where)})"),
+        ("replay", f"differs from the server by {percent(where.agreement, 1)} of the read time"),
+    ]
+
+
+def device_text(where: Where) -> str:
+    """Return what a read takes."""
+    name = "" if where.device.startswith("network:") else f"{where.device}: "
+    return f"{name}{where.random_us:g} µs random, {where.sequential_us:g} µs sequential"
+
+
+def gain_text(advice: Advice) -> str:
+    """Return what an advice saves, and how sure that is."""
+    errors = advice.errors
+    parts = [
+        f"{name} {100 * value:.1f}"
+        for name, value in (
+            ("sample", errors.sampling),
+            ("agreement", errors.agreement),
+            ("halves", errors.spread),
+        )
+    ]
+    saves = "saves" if advice.gain_ms >= 0 else "costs"
+    return (
+        f"{saves} {milliseconds(abs(advice.gain_ms))} of reads,"
+        f" {signed_percent(-advice.share)} ± {100 * errors.total:.1f} ({', '.join(parts)})"
+    )
+
+
+def reads_text(advice: Advice, report: Report) -> str:
+    """Return the reads before and after."""
+    if advice.reads is None or advice.kind == "ssd":
+        return f"{count(report.where.reads)} reads as today, some from the SSD"
+    return f"{count(report.where.reads)} → {count(advice.reads)} reads"
+
+
+def price_texts(price: Price) -> list[str]:
+    """Return what an advice costs."""
+    found = []
+    if price.hits is not None and price.hits != price.hits_today:
+        found.append(
+            f"hits: lookups in memory {price.hits:+.1f} % slower than PostgreSQL as it comes"
+            f" (today {price.hits_today or 0:+.1f}), at most {milliseconds(price.hits_ms)} in all"
+        )
+    if price.misses is not None and price.misses != price.misses_today:
+        found.append(
+            f"misses: throughput {price.misses:.2f} of PostgreSQL's where most lookups miss"
+            f" (today {price.misses_today or 1:.2f})"
+        )
+    if price.memory:
+        word = "more" if price.memory > 0 else "less"
+        found.append(f"memory: {byte_size(abs(price.memory))} {word}")
+    if price.ssd:
+        found.append(f"an SSD: {byte_size(price.ssd)}")
+    return found
+
+
+def printable(text: str) -> str:
+    """Return text from a file as a terminal or a page may have it."""
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )

@@ -1,0 +1,158 @@
+"""``tidepool advise``: from recordings of a server to what to change on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tidepool.advice import Request
+from tidepool.advice import advise as advise_on
+from tidepool.cli.advise_report import print_report
+from tidepool.cli.bar import bar
+from tidepool.cli.inputs import open_recordings
+from tidepool.cli.options import (
+    SIZE,
+    GivenSize,
+    Parsed,
+    parse_number,
+    parse_picture,
+    parse_rate,
+)
+from tidepool.cli.printing import print_json
+from tidepool.errors import TidepoolError
+from tidepool.simulation import DEVICES, Device, parse_device
+from tidepool.simulation.devices import NVME
+
+_DEVICE = Parsed("device", parse_device, lambda: [*DEVICES])
+
+
+def parse_page(text: str) -> Path:
+    """Return the name of a page that can be written."""
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise TidepoolError(
+            f'cannot write "{text}": not a file in a directory that exists',
+            "Name a file, as in advice.html.",
+        )
+    return path
+
+
+@click.command()
+@click.argument("recordings", nargs=-1, required=True, metavar="RECORDING…")
+@click.option(
+    "--memory",
+    type=SIZE,
+    metavar="N|SIZE",
+    help="The most that shared_buffers could have.  [default: twice what they have]",
+)
+@click.option(
+    "--device",
+    type=_DEVICE,
+    metavar="NAME",
+    help="What reads take: hdd, sata-ssd, nvme, or as measured, network:RANDOM,SEQUENTIAL in µs"
+    " for a page.  [default: as the server measured it with track_io_timing, or sata-ssd]",
+)
+@click.option(
+    "--ssd-device",
+    type=_DEVICE,
+    default=NVME.name,
+    metavar="NAME",
+    help="The SSD that you could put before that, likewise.  [default: nvme]",
+)
+@click.option(
+    "--sample",
+    type=Parsed("rate", parse_rate),
+    metavar="R|P%",
+    help="Replay only this share of the pages.  [default: so many that it takes about a minute]",
+)
+@click.option(
+    "--seed",
+    type=Parsed("number", parse_number(0)),
+    default="0",
+    show_default=True,
+    metavar="N",
+    help="Seed of the sample.",
+)
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="Output format.",
+)
+@click.option(
+    "--plot",
+    type=Parsed("picture", parse_picture),
+    metavar="FILE",
+    help="Draw read time by size: .png, .pdf or .svg.",
+)
+@click.option(
+    "--html",
+    type=Parsed("page", parse_page),
+    metavar="FILE",
+    help="Write a page with everything in it, to send to a colleague.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Threads; by default one per core.",
+)
+def advise(
+    recordings: tuple[str, ...],
+    memory: GivenSize | None,
+    device: Device | None,
+    ssd_device: Device,
+    sample: float | None,
+    seed: int,
+    output: str,
+    plot: Path | None,
+    html: Path | None,
+    workers: int | None,
+) -> None:
+    """What to change on a server, from recordings of it.
+
+    Says where the server is, what other sizes would bring, and what to do in
+    order of the read time that it saves: another algorithm, another size,
+    pools, an SSD; with its error, its price, and the lines to paste.  Or that
+    nothing is worth it.
+
+    \b
+    Record it first:
+      SELECT pg_bufferpool_trace_start('/var/tmp/monday.rec');
+      SELECT pg_bufferpool_trace_stop();                         -- after a while
+    Examples:
+      tidepool advise monday.rec
+      tidepool advise monday.rec tuesday.rec --device hdd --memory 16GB
+      tidepool advise monday.rec --device network:500,20 --html advice.html
+    """
+    if memory is not None and memory.size.frames is None:
+        raise click.BadParameter(
+            "a share is not an amount of memory: give buffers or bytes (16GB)",
+            click.get_current_context(),
+            param_hint="'--memory'",
+        )
+    request = Request(
+        device=device,
+        ssd=ssd_device,
+        memory=memory.size.frames if memory is not None else None,
+        rate=sample,
+        seed=seed,
+        workers=workers,
+    )
+    report = advise_on(open_recordings(recordings), request, bar)
+    if output == "json":
+        print_json(report.to_json())
+    else:
+        print_report(report)
+    if plot:
+        from tidepool.advice.picture import size_figure
+        from tidepool.plots import save
+
+        save(size_figure(report), plot)
+    if html:
+        from tidepool.advice.html import html_page
+
+        html.write_text(html_page(report), encoding="utf-8")

@@ -1,0 +1,90 @@
+"""Recordings as a server under some algorithm would have made them, for the tests of advice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidepool import parse_policy
+from tidepool.simulation import Options
+from tidepool.simulation.replay import Replay
+from tidepool.traces import Flag, InMemoryTrace
+from tidepool.traces.model import Chunk
+from tidepool.traces.provenance import Recorded
+
+Pages = NDArray[np.uint64]
+
+
+def page(relation: int, block: NDArray[np.int64]) -> Pages:
+    return np.uint64(relation << 34) | block.astype(np.uint64)
+
+
+def interleaved(streams: Sequence[tuple[int, Pages]]) -> tuple[Pages, NDArray[np.uint32]]:
+    """Mix streams, each in its order, of (process, pages), evenly."""
+    at = np.concatenate([(np.arange(len(p)) + 0.5) / len(p) for _, p in streams])
+    order = np.argsort(at, kind="stable")
+    pages = np.concatenate([p for _, p in streams])
+    backends = np.concatenate([np.full(len(p), b, np.uint32) for b, p in streams])
+    return pages[order], backends[order]
+
+
+def zipf(relation: int, blocks: int, length: int, seed: int = 0) -> Pages:
+    """References to blocks, some far more often than others, strewn over the relation."""
+    draw = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, blocks + 1)
+    ranks = draw.choice(blocks, length, p=weights / weights.sum())
+    return page(relation, draw.permutation(blocks)[ranks])
+
+
+def uniform(relation: int, blocks: int, length: int, seed: int = 0) -> Pages:
+    return page(relation, np.random.default_rng(seed).integers(blocks, size=length))
+
+
+def loop(relation: int, blocks: int, length: int) -> Pages:
+    return page(relation, np.arange(length) % blocks)
+
+
+def recording(
+    pages: Pages,
+    backend: NDArray[np.unsignedinteger] | int = 1,
+    frames: int = 500,
+    algorithm: str = "clock",
+    relations: Mapping[int, str] | None = None,
+    name: str = "monday",
+    flags: NDArray[np.uint16] | None = None,
+    **recorded: object,
+) -> InMemoryTrace:
+    """Record references of a server that begins with empty buffers.
+
+    The server's hits are a replay's, so that replay and server agree.
+    """
+    given = np.zeros(len(pages), np.uint16) if flags is None else flags
+    backends = np.broadcast_to(np.asarray(backend, np.uint32), len(pages)).copy()
+    columns = {"flags": given, "backend": backends}
+    replay = Replay(parse_policy(algorithm), frames, 1, Options(batch=1), per_event=True)
+    time = np.arange(len(pages), dtype=np.uint64) * np.uint64(100)
+    replay.feed(0, Chunk(page=pages, time=time, **columns))
+    hits = ~replay.missed()
+    chunk = Chunk(
+        page=pages,
+        kind=np.zeros(len(pages), np.uint8),
+        flags=(given | np.where(hits, Flag.HIT, 0)).astype(np.uint16),
+        time=time,
+        backend=backends,
+    )
+    known = {
+        "server_version": "18.6",
+        "algorithm": algorithm.partition(":")[0],
+        "parameters": algorithm.partition(":")[2],
+        "seed": 1,
+        "buffers": frames,
+        "batch_size": 1,
+        "batch_threshold": 1,
+        "sample_rate": 1.0,
+        "dropped": 0,
+        **recorded,
+    }
+    names = {1: "public.oltp", 2: "public.report"} if relations is None else dict(relations)
+    return InMemoryTrace(name, [chunk], names, recorded=Recorded(**known))  # type: ignore[arg-type]

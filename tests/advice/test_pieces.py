@@ -1,0 +1,212 @@
+"""The pieces of advice: classes of reads, names to paste, prices, pages."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from advice.recorded import interleaved, loop, page, recording, uniform, zipf
+from tidepool.advice import Request, advise
+from tidepool.advice.evidence import default_rate, prepare
+from tidepool.advice.html import html_page
+from tidepool.advice.prices import memory_of, price_of, prices
+from tidepool.advice.references import sequential_references
+from tidepool.advice.sql import assignable, pool_lines, size_text, unit_of, without_pools
+from tidepool.policies import parse_policy
+from tidepool.simulation.devices import HDD, SATA_SSD
+from tidepool.simulation.layouts import PoolSpec
+from tidepool.traces import Chunk, Flag
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+# ---- references ----
+
+
+def classes(blocks: list[int], backends: list[int] | None = None) -> str:
+    chunk = Chunk(
+        page(1, np.array(blocks)),
+        backend=None if backends is None else np.array(backends, np.uint32),
+    )
+    return "".join("s" if each else "r" for each in sequential_references(chunk))
+
+
+def test_runs_are_sequential_from_their_third_page_on() -> None:
+    assert classes([1, 2, 3, 4, 5]) == "rrsss"
+    assert classes([1, 20, 50, 83, 84]) == "rrsrr"  # a step of 33 ends the run
+    assert classes([5, 4, 3, 2]) == "rrrr"
+    assert classes([1, 2]) == "rr"
+    assert classes([1, 2, 3, 3, 3, 4]) == "rrsrrs"  # a repetition does not end it
+    assert classes([1, 101, 2, 102, 3, 103], [1, 2] * 3) == "rrrrss"
+    assert classes([1, 101, 2, 102, 3, 103]) == "rrrrrr"
+
+
+def test_the_rate_makes_long_recordings_short_but_leaves_frames() -> None:
+    assert default_rate(1_000_000, 10) == 1
+    assert default_rate(200_000_000, 1_000_000) == pytest.approx(0.01)
+    assert default_rate(200_000_000, 10_000) == pytest.approx(0.1)
+    assert default_rate(200_000_000, 100) == 1
+
+
+def test_what_was_resident_when_the_recording_began() -> None:
+    pages = zipf(1, 300, 20_000)
+    trace = recording(pages, frames=400)
+    (chunk,) = trace.chunks()
+    second = recording(pages, frames=400)  # as though everything was there
+    assert chunk.flags is not None
+    (later,) = second.chunks()
+    assert later.flags is not None
+    later.flags[:] |= np.uint16(Flag.HIT)
+    cold, warm = prepare(trace, 1.0), prepare(second, 1.0)
+    assert len(cold.warm) == 0
+    assert sorted(warm.warm.tolist()) == sorted(set(pages.tolist()))
+    assert cold.live.sum() == len(set(pages.tolist())) and warm.live.sum() == 0
+    assert advise([second]).where.reads == 0
+    assert advise([second]).recommended is None
+
+
+# ---- lines ----
+
+
+@pytest.mark.parametrize(
+    ("name", "can"),
+    [
+        ("public.orders", True),
+        ('"My Schema"."Or""ders; --"', True),
+        ("pg_toast.pg_toast_16400", True),
+        ("pg_toast.pg_toast_16400_index", True),
+        ("pg_class", False),
+        ("pg_toast.other", False),
+        ("information_schema.sql_features", False),
+        ("public.orders; DROP TABLE orders", False),
+        ("public.orders SET (x=1); --", False),
+        ('public."a"b"', False),
+        ('public."a\nb"', False),
+        ("Public.Orders", False),
+        (None, False),
+        ("", False),
+    ],
+)
+def test_only_names_as_the_recorder_writes_them_are_pasted(name: str | None, can: bool) -> None:
+    assert assignable(name) == can
+
+
+def test_toast_is_assigned_through_its_table() -> None:
+    assert unit_of("pg_toast.pg_toast_7_index") == unit_of("pg_toast.pg_toast_7")
+    pool = PoolSpec("fenced", parse_policy("lirs:hir=0.05"), 256)
+    lines = pool_lines(
+        parse_policy("arc"), parse_policy("clock"), [pool], [["pg_toast.pg_toast_7", "s.t"]]
+    )
+    assert lines.settings == (
+        "shared_preload_libraries = 'pg_bp_arc, pg_bp_lirs'  # beside those that are there",
+        "bufferpool.algorithm = 'arc'",
+    )
+    create, toast, table = lines.sql
+    assert create == "CREATE BUFFER POOL fenced HANDLER lirs SIZE '2MB' WITH (hir = '0.05');"
+    assert "overflow_buffer_pool" in toast and toast.endswith("\\gexec")
+    assert table == "ALTER TABLE s.t SET (buffer_pool = 'fenced');"
+
+
+def test_pools_are_given_up() -> None:
+    clock, arc = parse_policy("clock"), parse_policy("arc")
+    lines = without_pools(arc, clock, ['a"b', "RECYCLE"])
+    assert lines.settings[-2:] == ("bufferpool.algorithm = 'arc'", "bufferpool.recycle_buffers = 0")
+    assert lines.sql == ('DROP BUFFER POOL "a""b" CASCADE;',)
+    assert without_pools(clock, clock, ["hot"]).settings == ()
+
+
+def test_sizes_as_the_server_takes_them() -> None:
+    assert size_text(128) == "1MB"
+    assert size_text(100) == "800kB"
+
+
+# ---- prices ----
+
+
+def test_prices_are_those_of_the_benchmarks() -> None:
+    """prices.csv has the numbers of docs/benchmarks.md, the first that each table has."""
+    text = (DOCS / "benchmarks.md").read_text()
+    hits = text[text.index("## The price of hits") : text.index("## The price of misses")]
+    misses = text[text.index("## The price of misses") : text.index("| | locks a miss")]
+    table, patterns = hits.split("Fifteen query patterns", 1)
+    source = Path(__file__).parents[2] / "python" / "tidepool" / "advice" / "prices.csv"
+    rows = {row["algorithm"]: row for row in csv.DictReader(source.read_text().splitlines())}
+    assert len(rows) == len(prices()) == 28
+    for name, row in rows.items():
+        cells = cells_of(table, name)
+        assert [number(cells[i]) for i in (0, 2, 4)] == [
+            float(row[key]) for key in ("select_only", "scan", "lookups")
+        ], name
+        assert number(cells_of(patterns, name)[0]) == float(row["mean"]), name
+        throughputs = [row[f"clients_{n}"] for n in (1, 8, 32)]
+        if any(throughputs):
+            cells = cells_of(misses, name)
+            assert [number(cell) for cell in cells[:3]] == list(map(float, throughputs)), name
+        else:
+            assert f"`{name}` |" not in misses
+
+
+def cells_of(table: str, name: str) -> list[str]:
+    found = re.search(rf"^\| (?:\*[^*]*\* )?`{name}` \|(.*)\|$", table, re.M)
+    assert found is not None, name
+    return found[1].split("|")
+
+
+def number(cell: str) -> float:
+    return float(cell.split("±")[0].strip().replace("\N{MINUS SIGN}", "-"))
+
+
+def test_memory_and_hits_have_prices() -> None:
+    clock, arc = parse_policy("clock"), parse_policy("arc")
+    assert memory_of(clock, 1000) == 0
+    assert 64_000 <= memory_of(arc, 1000) <= 130_000
+    assert price_of(arc.policy).hit_ns == pytest.approx(51)
+    assert price_of(parse_policy("fifo").policy).hit_ns == 0  # never a gain
+
+
+# ---- pages ----
+
+
+HOSTILE = 'public."<script>alert(1)</script>&"'
+
+
+def test_a_page_loads_nothing_and_escapes_names() -> None:
+    length = 40_000
+    pages, backends = interleaved([(1, uniform(1, 800, length // 4)), (2, loop(2, 420, length))])
+    names = {1: HOSTILE, 2: 'public."\x1b[31mred"'}
+    trace = recording(pages, backends, relations=names, name="<b>monday</b>")
+    report = advise([trace], Request(HDD))
+    text = html_page(report)
+    assert "<script" not in text and "<b>" not in text and "\x1b" not in text
+    assert "&lt;script&gt;" in text
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?(?:https?:|//)""", text)
+    assert "url(http" not in text and "@import" not in text
+    assert "<svg" in text and "you are here" in text
+    for advice in report.advice:
+        assert advice.kind in ("algorithm", "pools", "size", "ssd")
+    assert "default-src &#x27;none&#x27;" in text or "default-src 'none'" in text
+
+
+def test_the_verdict_of_a_page_says_nothing_too() -> None:
+    report = advise([recording(uniform(1, 4000, 20_000))], Request(SATA_SSD))
+    assert "Change nothing" in html_page(report)
+
+
+# ---- devices ----
+
+
+def test_reads_take_what_the_server_measured() -> None:
+    pages = uniform(1, 4000, 20_000)
+    measured = advise([recording(pages, reads=1000, read_time=250_000)])
+    assert measured.where.device == "measured"
+    assert measured.where.read_ms == pytest.approx(0.25 * measured.where.reads, rel=0.01)
+    assert any("the server measured" in note for note in measured.notes)
+    given = advise([recording(pages, reads=1000, read_time=250_000)], Request(SATA_SSD))
+    assert given.where.device == "sata-ssd"
+    assumed = advise([recording(pages)])
+    assert assumed.where.device == "sata-ssd"
+    assert any("sata-ssd is assumed" in note for note in assumed.notes)

@@ -1,0 +1,141 @@
+"""docs/advice.md: its commands run as they stand; and advised lines can be pasted."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from server.conftest import BIN, ROOT, Make
+from tidepool import parse_policy
+from tidepool.advice.sql import algorithm_settings, pool_lines, size_setting
+from tidepool.simulation import PoolSpec
+from tidepool.traces import open_trace
+
+PAGE = (ROOT / "docs" / "advice.md").read_text()
+COMMANDS = [
+    line
+    for block in re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
+    for line in block.splitlines()
+]
+QUERIES = re.findall(r"^```sql\n(.*?)^```", PAGE, re.M | re.S)
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    """In their order; only what is built is not built again, and less is loaded."""
+    place = Path(tempfile.mkdtemp(prefix="tidepool-test-"))
+    place.rmdir()
+    tidepool = Path(sys.executable).with_name("tidepool")
+    environment = os.environ | {"TIDEPOOL_SERVER": str(BIN)}
+    printed = []
+    try:
+        for line in COMMANDS:
+            command = line.replace(".venv/bin/tidepool", str(tidepool))
+            command = command.replace("build/pgsql/bin", str(BIN)).replace("/tmp/try", str(place))
+            command = command.replace("-s 10 ", "-s 2 ").replace("-T 20 ", "-T 3 ")
+            where = tmp_path
+            if command.startswith("make"):
+                command, where = command.replace("make", "make --dry-run", 1), ROOT
+            run = subprocess.run(
+                command, shell=True, cwd=where, env=environment, text=True, timeout=300,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+            )  # fmt: skip
+            assert run.returncode == 0, f"{command}\n{run.stdout}"
+            printed.append(run.stdout)
+    finally:
+        if place.exists():
+            subprocess.run(
+                [tidepool, "server", "stop", place, "--remove"], env=environment, check=False
+            )
+    assert len(COMMANDS) == 10
+    advice = printed[-2]
+    assert "◀ you are here" in advice
+    assert (tmp_path / "advice.html").read_text().startswith("<!DOCTYPE html>")
+    assert not place.exists()
+
+
+def test_the_queries(make: Make) -> None:
+    server = make("clock")
+    for query in QUERIES:
+        text = query.replace("/var/tmp/monday.rec", f"{server.directory}/monday.rec")
+        script = server.directory / "guide.sql"
+        script.write_text(text)
+        run = server.run(server.bin / "psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-f", script)
+        assert run.returncode == 0, run.stdout
+    for query in re.findall(r"`(SELECT [^`]*)`", PAGE):
+        assert server.query(query)
+    for query in re.findall(r"`(pg_bufferpool_trace_start\('[^`]*\))`", PAGE):
+        path = f"{server.directory}/again.rec"
+        server.query(f"SELECT {query.replace('/var/tmp/monday.rec', path)}")
+        server.query("SELECT pg_bufferpool_trace_stop()")
+
+
+def test_the_options_are_those_of_the_command() -> None:
+    from tidepool.cli.advise import advise
+
+    options = {name for each in advise.params for name in each.opts if name.startswith("--")}
+    described = set(re.findall(r"^\| `(--[a-z-]+)", PAGE, re.M))
+    assert described == options - {"--seed", "--workers"}
+
+
+@pytest.mark.parametrize("settings", [True, False])
+def test_advised_lines_can_be_pasted(make: Make, settings: bool) -> None:
+    server = make("clock", shared_buffers="16MB")
+    server.query(
+        'CREATE SCHEMA "My Schema"',
+        'CREATE TABLE "My Schema"."Ta""ble" (id int PRIMARY KEY, body text)',
+        'CREATE INDEX "in dex" ON "My Schema"."Ta""ble" (body)',
+    )
+    path = server.directory / "names.rec"
+    server.query(
+        f"SELECT pg_bufferpool_trace_start('{path}')",
+        'INSERT INTO "My Schema"."Ta""ble" SELECT i, md5(i::text) FROM generate_series(1, 9) i',
+        "SELECT pg_bufferpool_trace_stop()",
+    )
+    names = set(open_trace(path).relations.values())
+    toast = server.query("SELECT reltoastrelid::regclass FROM pg_class WHERE relname = 'Ta\"ble'")
+    units = ['"My Schema"."Ta""ble"', '"My Schema"."in dex"', toast]
+    assert set(units[:2]) <= names
+    lines = pool_lines(
+        parse_policy("arc"),
+        parse_policy("lirs:hir=0.05"),
+        [PoolSpec("fenced", parse_policy("lirs:hir=0.05"), 256)],
+        [units],
+    )
+    if settings:
+        server.stop()
+        with (server.data / "postgresql.conf").open("a") as file:
+            file.write("\n".join([*lines.settings, size_setting(2500)]) + "\n")
+        server.start()
+        assert server.query("SHOW bufferpool.algorithm") == "arc"
+        assert server.query("SHOW shared_buffers") == "20000kB"
+    script = server.directory / "advice.sql"
+    script.write_text("\n".join(lines.sql) + "\n")
+    run = server.run(server.bin / "psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-f", script)
+    assert (run.returncode, run.stdout) == (0, "")
+    assert server.query(
+        "SELECT count(*) FROM pg_class WHERE 'buffer_pool=fenced' = ANY (reloptions)"
+    ) in ("2", "3")
+    assert (
+        server.query(
+            "SELECT count(*) FROM pg_class WHERE 'overflow_buffer_pool=fenced' = ANY (reloptions)"
+        )
+        == "1"
+    )
+    assert server.query("SELECT handler, buffers FROM pg_bufferpool WHERE name = 'fenced'") == (
+        "lirs|256"
+    )
+
+
+def test_settings_for_an_algorithm() -> None:
+    clock = parse_policy("clock")
+    assert algorithm_settings(parse_policy("pbm"), clock) == ("bufferpool.algorithm = 'pbm'",)
+    assert algorithm_settings(clock, parse_policy("lirs:hir=0.05")) == (
+        "bufferpool.algorithm = 'clock'",
+        "bufferpool.parameters = ''",
+    )
