@@ -90,6 +90,11 @@ def test_table_and_pictures(scratch: Path, tmp_path: Path) -> None:
     for name in ("blocks-read.png", "curves.png"):
         assert name in out
         assert (directory / name).read_bytes().startswith(b"\x89PNG")
+    # it ends with advice on its own recording
+    end = out[out.index("4. What tidepool advise says") :]
+    assert "◀ you are here" in end
+    assert "recorded under" not in end
+    assert (directory / "advice.html").read_text().startswith("<!DOCTYPE html>")
     # what it says to go on with can be run
     (compare,) = re.findall(r"^  (.* compare .*)$", out, re.MULTILINE)
     command = compare + " --policy lru --frames 100"

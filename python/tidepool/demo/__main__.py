@@ -15,6 +15,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from tidepool.advice import advise
+from tidepool.advice.html import html_page
+from tidepool.cli.advise_report import print_report
 from tidepool.cli.bar import bar
 from tidepool.cli.main import run_command
 from tidepool.cli.printing import byte_size, count, duration, megabytes
@@ -31,6 +34,7 @@ from tidepool.traces import open_trace, write_trace
 
 BASELINE = "clock"  # stock PostgreSQL's
 RECORDED, READS, CURVES = "recorded.parquet", "blocks-read.png", "curves.png"
+ADVICE = "advice.html"
 ALGORITHMS = ("lru", "arc", "lirs", "s3fifo", "w_tinylfu")
 
 
@@ -61,8 +65,8 @@ def demo(
     """Run one workload on PostgreSQL under several algorithms, and simulate it.
 
     A private server is made in a temporary directory, and deleted.  Left in
-    DIR, which is made if need be, are the pictures and the recording of the
-    first run; those of an earlier demo are replaced.
+    DIR, which is made if need be, are the pictures, the recording of the first
+    run, and advice on it; those of an earlier demo are replaced.
     """
     algorithms = tuple(dict.fromkeys((BASELINE, *algorithms)))
     for algorithm in algorithms:
@@ -74,12 +78,13 @@ def demo(
     with scratch_instance("tidepool-demo-", bin_directory or server_directory()) as instance:
         check_room(instance, work)
         directory.mkdir(parents=True, exist_ok=True)
-        for name in (RECORDED, READS, CURVES):
+        for name in (RECORDED, READS, CURVES, ADVICE):
             (directory / name).unlink(missing_ok=True)
         _prepare(instance, work, algorithms)
         runs = [_run(instance, work, algorithm) for algorithm in algorithms]
         _show(runs, directory)
     _go_on(directory)
+    _advise(directory)
 
 
 def check_room(instance: Instance, work: Work) -> None:
@@ -172,6 +177,22 @@ def _go_on(directory: Path) -> None:
         ("--help",),
     ):
         click.echo(f"  {_command()} {shlex.join(words)}")
+
+
+def _advise(directory: Path) -> None:
+    """End with advice on the recording, as its user's own would give it."""
+    recorded = directory / RECORDED
+    click.echo()
+    _say(
+        f"""
+        4. What tidepool advise says of the recording under {BASELINE}; {directory / ADVICE}
+        says it too.
+        """
+    )
+    report = advise([open_trace(recorded)], bar=bar)
+    (directory / ADVICE).write_text(html_page(report), encoding="utf-8")
+    print_report(report)
+    click.echo(f"\n  {_command()} {shlex.join(('advise', str(recorded)))}")
 
 
 @contextmanager
