@@ -12,7 +12,7 @@ SOURCES := $(shell find core sim python -type f -not -path '*/tests/*' -not -nam
 	meson.build meson.options pyproject.toml VERSION
 
 .DEFAULT_GOAL := install
-.PHONY: install help demo test test-c test-python test-long lint format fuzz bench \
+.PHONY: install help demo test test-c test-python test-long lint format fuzz bench docs \
 	postgres postgres-patches test-server test-stress test-suites test-postgres clean
 
 help: ## list the targets
@@ -134,6 +134,13 @@ bench: $(STAMPS)/installed $(STAMPS)/dev ## run the benchmarks; tables here, CSV
 	$(MAKE) postgres BUILD=stock PREFIX=
 	for script in $$(grep -l __main__ bench/*.py); do \
 		$(BIN)/python $$script || exit 1; done
+
+$(STAMPS)/docs: $(STAMPS)/venv
+	$(BIN)/pip install --quiet --group docs
+	@touch $@
+
+docs: $(STAMPS)/installed $(STAMPS)/docs postgres ## the documentation as a site, with a reference made from the code, in build/site
+	$(BIN)/python docs/site/build.py build/site $(if $(PREFIX),--bin '$(PREFIX)/bin')
 
 clean: ## remove everything that was built
 	postgres/tree saved build/postgres/src
