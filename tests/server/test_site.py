@@ -17,7 +17,13 @@ from tidepool.policies import policies
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     destination = tmp_path_factory.mktemp("site") / "html"
-    command: list[str | Path] = [sys.executable, ROOT / "docs" / "site" / "build.py", destination, "--bin", BIN]
+    command: list[str | Path] = [
+        sys.executable,
+        ROOT / "docs" / "site" / "build.py",
+        destination,
+        "--bin",
+        BIN,
+    ]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     return destination
@@ -62,6 +68,16 @@ def test_a_link_that_leads_nowhere_is_an_error(site: Path, tmp_path: Path) -> No
     pages = site.with_name("html-pages")
     page = pages / "docs" / "patents.md"
     page.write_text(page.read_text() + "\n[nowhere](nowhere.md)\n")
-    command: list[str | Path] = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", pages, tmp_path]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "-b",
+        "html",
+        pages,
+        tmp_path,
+    ]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode != 0 and "nowhere.md" in run.stderr
