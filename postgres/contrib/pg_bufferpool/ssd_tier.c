@@ -74,6 +74,7 @@ pg_stat_get_ssd_tier(PG_FUNCTION_ARGS)
 	tp_tier_counters tier;
 	double		saved;
 	TimestampTz reset;
+	uint64		skipped;
 	uint32		used;
 	int			n = 0;
 
@@ -86,6 +87,7 @@ pg_stat_get_ssd_tier(PG_FUNCTION_ARGS)
 	reset = shared->stats_reset;
 	used = tp_resident(&SsdTier.core.pool);
 	SsdTierUnlock();
+	skipped = pg_atomic_read_u64(&shared->skipped);
 
 	values[n++] = CStringGetTextDatum(status_text());
 	values[n++] = TimestampTzGetDatum(shared->switched);
@@ -95,13 +97,14 @@ pg_stat_get_ssd_tier(PG_FUNCTION_ARGS)
 	values[n++] = Int64GetDatum(shared->slots);
 	values[n++] = Int64GetDatum(used);
 	values[n++] = Int64GetDatum((int64) SsdTierMemory());
-	values[n++] = Int64GetDatum((int64) tier.reads);
+	values[n++] = Int64GetDatum((int64) (tier.reads + skipped));
 	values[n++] = Int64GetDatum((int64) tier.hits);
 	values[n++] = Int64GetDatum((int64) tier.admitted);
 	values[n++] = Int64GetDatum((int64) tier.evicted);
 	values[n++] = Int64GetDatum((int64) tier.updated);
 	for (int i = 0; i < SSD_TIER_NUM_COUNTERS; i++)
-		values[n++] = Int64GetDatum((int64) pg_atomic_read_u64(&shared->counters[i]));
+		values[n++] = Int64GetDatum((int64) (pg_atomic_read_u64(&shared->counters[i]) +
+											 (i == SSD_TIER_PASSED_BY ? skipped : 0)));
 	for (int i = 0; i < SSD_TIER_NUM_COSTS; i++)
 		values[n++] = Float8GetDatum(SsdTierReadTime(i));
 	values[n++] = Float8GetDatum(saved / 1000);
@@ -117,6 +120,7 @@ pg_stat_reset_ssd_tier(PG_FUNCTION_ARGS)
 		PG_RETURN_VOID();
 	SsdTierLock();
 	memset(&SsdTier.shared->tier, 0, sizeof(SsdTier.shared->tier));
+	pg_atomic_write_u64(&SsdTier.shared->skipped, 0);
 	for (int i = 0; i < SSD_TIER_NUM_COUNTERS; i++)
 		pg_atomic_write_u64(&SsdTier.shared->counters[i], 0);
 	SsdTier.shared->saved_time = 0;

@@ -160,6 +160,8 @@ typedef struct SsdTierShared
 	uint64		device;			/* of the file: st_dev, */
 	uint64		inode;			/* st_ino */
 	bool		direct;			/* opened with O_DIRECT */
+	bool		useful;			/* reads from the SSD take less time; followed
+								 * by the writer, looked at without the lock */
 	int			last_errno;		/* of the last error; 0: a bad page */
 	TimestampTz switched;		/* when the status last changed */
 
@@ -170,9 +172,13 @@ typedef struct SsdTierShared
 	uint32		entry_hand;		/* where the search for a free entry goes on */
 
 	tp_tier_counters tier;
+	pg_atomic_uint64 skipped;	/* pages for which nobody looked whether they
+								 * are on the SSD, since it is not useful */
 	pg_atomic_uint64 counters[SSD_TIER_NUM_COUNTERS];
 	double		saved_time;		/* microseconds, by estimate */
 	TimestampTz stats_reset;
+
+	pg_atomic_uint64 disk_served;	/* when a read from the disk ended last */
 
 	/* means that follow the last hundred or so; 0: none yet */
 	pg_atomic_uint64 nanoseconds[SSD_TIER_NUM_COSTS];
@@ -202,6 +208,12 @@ SsdTierIsOn(void)
 	return pg_atomic_read_u32(&SsdTier.shared->status) == SSD_TIER_ON;
 }
 
+static inline bool
+SsdTierIsUseful(void)
+{
+	return SsdTier.shared->useful;
+}
+
 static inline void
 SsdTierCount(SsdTierCounter counter, uint64 events)
 {
@@ -223,6 +235,7 @@ extern void SsdTierError(SsdTierCounter counter, int error);
 extern double SsdTierReadTime(SsdTierCost cost);
 extern void SsdTierMeasured(SsdTierCost cost, double microseconds);
 extern void SsdTierFollowCosts(void);
+extern void SsdTierCalibrate(bool empty);
 
 /* file.c */
 extern const char *SsdTierFileName(void);
@@ -241,8 +254,10 @@ typedef struct SsdTierRead
 {
 	bool		hit;			/* all are on the SSD, in consecutive slots, */
 	uint32		slot;			/* the first of which is this; all are pinned */
-	uint32		entries[MAX_IO_COMBINE_LIMIT];	/* if not: where in the queue
-												 * each goes, or TP_NONE */
+	SsdTierCost cost;			/* if not: which cost the first is an example
+								 * of, SSD_TIER_NUM_COSTS if of none, */
+	uint32		entries[MAX_IO_COMBINE_LIMIT];	/* and where in the queue each
+												 * goes, or TP_NONE */
 } SsdTierRead;
 
 extern void SsdTierBeginRead(const RelFileLocator *locator, BlockNumber block,

@@ -39,9 +39,6 @@
  */
 #define MAX_BLOCKS_FORGOTTEN 2048
 
-/* If the SSD saves nothing, one of so many of its pages is read, to measure. */
-#define PROBE_EVERY 64
-
 /* ---- relations ---- */
 
 static uint32
@@ -303,15 +300,6 @@ run_of(const SsdTierRelation *relation, BlockNumber block, uint32 nblocks,
 	return run;
 }
 
-/* Does the SSD save time? */
-static bool
-is_useful(void)
-{
-	const tp_extents_settings *settings = &SsdTier.core.extents->settings;
-
-	return settings->random_saving > 0 || settings->sequential_saving > 0;
-}
-
 /* The blocks will be read from consecutive slots. */
 static void
 begin_hit(SsdTierRelation *relation, BlockNumber block, int nblocks,
@@ -348,7 +336,7 @@ begin_miss(SsdTierRelation *relation, BlockNumber block)
 	uint32		entry;
 
 	tp_tier_read(&SsdTier.core, page, TP_NONE, &access);
-	if (slot != TP_NONE || !is_useful())
+	if (slot != TP_NONE || !SsdTierIsUseful())
 	{
 		SsdTierCount(SSD_TIER_PASSED_BY, 1);
 		return TP_NONE;
@@ -373,6 +361,20 @@ begin_miss(SsdTierRelation *relation, BlockNumber block)
 	return entry;
 }
 
+/*
+ * Which cost a read of this block from the disk is an example of.  If the SSD has
+ * the block before, the disk seeks in the midst of a scan: that is no example of
+ * what a scan takes, and no random read either.
+ */
+static SsdTierCost
+cost_of(const SsdTierRelation *relation, BlockNumber block, bool sequential)
+{
+	if (!sequential)
+		return SSD_TIER_COST_DISK_RANDOM;
+	return block > 0 && find_slot(relation, block - 1) != TP_NONE ?
+		SSD_TIER_NUM_COSTS : SSD_TIER_COST_DISK_SEQUENTIAL;
+}
+
 static bool
 is_on_and_known(SsdTierRelation *relation, int nblocks)
 {
@@ -394,6 +396,7 @@ SsdTierBeginRead(const RelFileLocator *locator, BlockNumber block, int nblocks,
 	SsdTierRelation *relation;
 
 	read->hit = false;
+	read->cost = SSD_TIER_NUM_COSTS;
 	for (int i = 0; i < nblocks; i++)
 		read->entries[i] = TP_NONE;
 	SsdTierLock();
@@ -403,15 +406,20 @@ SsdTierBeginRead(const RelFileLocator *locator, BlockNumber block, int nblocks,
 		bool		hit;
 		bool		all = run_of(relation, block, nblocks, &hit) == nblocks;
 
-		if (all && hit && !is_useful())
-			hit = SsdTier.shared->tier.reads % PROBE_EVERY == 0;
 		relation->reads += nblocks;
 		read->hit = all && hit;
 		if (read->hit)
 			begin_hit(relation, block, nblocks, read);
 		else
 			for (int i = 0; i < nblocks; i++)
+			{
+				uint64		sequential = SsdTier.core.extents->sequential;
+
 				read->entries[i] = begin_miss(relation, block + i);
+				if (i == 0)
+					read->cost = cost_of(relation, block,
+										 SsdTier.core.extents->sequential > sequential);
+			}
 	}
 	SsdTierUnlock();
 }
@@ -428,9 +436,11 @@ SsdTierRun(const RelFileLocator *locator, BlockNumber block, uint32 nblocks,
 	uint32		run = nblocks;
 
 	*hit = false;
+	if (!SsdTierIsUseful())
+		return run;
 	SsdTierLock();
 	relation = find_relation(locator);
-	if (relation != NULL && relation->pages > 0 && SsdTierIsOn() && is_useful())
+	if (relation != NULL && relation->pages > 0 && SsdTierIsOn())
 		run = run_of(relation, block, nblocks, hit);
 	SsdTierUnlock();
 	return run;

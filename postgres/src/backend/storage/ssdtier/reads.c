@@ -38,14 +38,17 @@
 
 /*
  * In the upper half of a page's word, for a read from the disk: the entry of
- * the queue plus 1, or 0, in 12 bits; in the first page's, 20 bits of the time
- * in units of 4 microseconds.  For a read from the SSD: the first has 32 bits
- * of the time in microseconds.
+ * the queue plus 1, or 0, in 12 bits; in the first page's, which cost it is an
+ * example of, in two, and 18 bits of the time in units of 16 microseconds.  For a
+ * read from the SSD: the first has 32 bits of the time in microseconds.
  */
 #define ENTRY_BITS 12
-#define TICK_MICROSECONDS 4
-#define TICK_MASK ((1 << (32 - ENTRY_BITS)) - 1)
+#define COST_BITS 2
+#define TICK_SHIFT (ENTRY_BITS + COST_BITS)
+#define TICK_MICROSECONDS 16
+#define TICK_MASK ((1 << (32 - TICK_SHIFT)) - 1)
 
+StaticAssertDecl(SSD_TIER_NUM_COSTS < (1 << COST_BITS), "costs do not fit");
 StaticAssertDecl(SSD_TIER_MAX_WRITE_BUFFERS < (1 << ENTRY_BITS),
 				 "entries of the queue do not fit");
 
@@ -90,7 +93,8 @@ read_from_disk(PgAioHandle *ioh, SMgrRelation reln, BlockNumber blocknum,
 {
 	for (BlockNumber i = 0; i < nblocks; i++)
 		tell(ioh, i, read->entries[i] == TP_NONE ? 0 : read->entries[i] + 1);
-	tell(ioh, 0, told(ioh, 0) | ticks_now() << ENTRY_BITS);
+	tell(ioh, 0, told(ioh, 0) | (uint32) read->cost << ENTRY_BITS |
+		 ticks_now() << TICK_SHIFT);
 	pgaio_io_register_callbacks(ioh, PGAIO_HCB_SSD_TIER_ADMIT, 0);
 	PG_TRY();
 	{
@@ -106,16 +110,30 @@ read_from_disk(PgAioHandle *ioh, SMgrRelation reln, BlockNumber blocknum,
 	PG_END_TRY();
 }
 
-/* How long the disk took, if it was not asked for part of the read again. */
+/*
+ * How long the disk took, if it was not asked for part of the read again: since
+ * the read was begun, or since the one before it ended, if that was later.  For
+ * as long as that the disk had others to serve, as it has in read-ahead.  What a
+ * read at random brings beyond its first page, it brings as a scan would.
+ */
 static void
 measure_disk(PgAioHandle *ioh, const PgAioTargetData *target, int pages)
 {
-	uint32		ticks = (ticks_now() - (told(ioh, 0) >> ENTRY_BITS)) & TICK_MASK;
+	uint32		first = told(ioh, 0);
+	SsdTierCost cost = (first >> ENTRY_BITS) & ((1 << COST_BITS) - 1);
+	uint64		now = BufferPoolNow();
+	uint64		before = pg_atomic_exchange_u64(&SsdTier.shared->disk_served, now);
+	uint32		ticks = (ticks_now() - (first >> TICK_SHIFT)) & TICK_MASK;
+	double		took = Min((double) ticks * TICK_MICROSECONDS,
+						   (double) now - (double) before);
 
-	if (pages == target->smgr.nblocks)
-		SsdTierMeasured(pages > 1 ? SSD_TIER_COST_DISK_SEQUENTIAL :
-						SSD_TIER_COST_DISK_RANDOM,
-						(double) ticks * TICK_MICROSECONDS / pages);
+	if (pages != target->smgr.nblocks || cost == SSD_TIER_NUM_COSTS)
+		return;
+	if (cost == SSD_TIER_COST_DISK_SEQUENTIAL)
+		took /= pages;
+	else
+		took -= (pages - 1) * SsdTierReadTime(SSD_TIER_COST_DISK_SEQUENTIAL);
+	SsdTierMeasured(cost, Max(took, 0));
 }
 
 static PgAioResult
@@ -275,6 +293,23 @@ verify(SMgrRelation reln, BlockNumber blocknum, uint32 slot)
 
 /* ---- the storage manager's function ---- */
 
+/*
+ * While the SSD is not useful, one of so many reads goes to it if its pages are
+ * there, or is measured, so that a change is noticed.
+ */
+#define PROBE_EVERY 64
+
+static bool
+is_skipped(BlockNumber nblocks)
+{
+	static uint32 reads;
+
+	if (SsdTierIsUseful() || reads++ % PROBE_EVERY == 0)
+		return false;
+	pg_atomic_fetch_add_u64(&SsdTier.shared->skipped, nblocks);
+	return true;
+}
+
 void
 ssd_startreadv(PgAioHandle *ioh, SMgrRelation reln, ForkNumber forknum,
 			   BlockNumber blocknum, void **buffers, BlockNumber nblocks)
@@ -282,7 +317,8 @@ ssd_startreadv(PgAioHandle *ioh, SMgrRelation reln, ForkNumber forknum,
 	SsdTierRead read;
 	int			fd;
 
-	if (forknum != MAIN_FORKNUM || !SsdTierIsOn() || (fd = SsdTierFile()) < 0)
+	if (forknum != MAIN_FORKNUM || !SsdTierIsOn() || is_skipped(nblocks) ||
+		(fd = SsdTierFile()) < 0)
 	{
 		mdstartreadv(ioh, reln, forknum, blocknum, buffers, nblocks);
 		return;

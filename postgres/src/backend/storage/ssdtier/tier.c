@@ -230,6 +230,8 @@ init_for_start(void)
 	pg_atomic_init_u32(&shared->errors, 0);
 	pg_atomic_init_u32(&shared->writer, (uint32) INVALID_PROC_NUMBER);
 	memset(&shared->tier, 0, sizeof(shared->tier));
+	pg_atomic_init_u64(&shared->skipped, 0);
+	pg_atomic_init_u64(&shared->disk_served, 0);
 	for (int i = 0; i < SSD_TIER_NUM_COUNTERS; i++)
 		pg_atomic_init_u64(&shared->counters[i], 0);
 	for (uint32 i = 0; i < SsdTier.max_relations; i++)
@@ -427,6 +429,13 @@ SsdTierMeasured(SsdTierCost cost, double microseconds)
 										   old + (now - old) / 64));
 }
 
+/*
+ * The SSD is useful if the disk takes so many times as long for a page: what the
+ * tier itself does for a page that it reads or copies costs something, too, and
+ * two devices that are equal would be told apart by chance (bench/ssd_price.py).
+ */
+#define USEFUL 1.25
+
 /* Let temperatures go by the costs as they are now.  Takes the lock. */
 void
 SsdTierFollowCosts(void)
@@ -439,5 +448,35 @@ SsdTierFollowCosts(void)
 
 	SsdTierLock();
 	tp_tier_savings(&disk, &ssd, &SsdTier.core.extents->settings);
+	SsdTier.shared->useful = Max(disk.random_read, disk.sequential_read) >
+		USEFUL * ssd.random_read;
 	SsdTierUnlock();
+}
+
+/* Pages that are read to learn how long that takes. */
+#define CALIBRATION_READS 64
+
+/*
+ * Measure the SSD when the tier is about to be switched on, since an SSD that
+ * seems slow would never be used, hence never measured.  If it has no pages, some
+ * are written first: what was never written costs nothing to read.
+ */
+void
+SsdTierCalibrate(bool empty)
+{
+	static PGIOAlignedBlock page;
+	uint32		slots = SsdTier.shared->slots;
+	uint32		reads = Min(CALIBRATION_READS, slots);
+	uint64		begin;
+
+	for (uint32 i = 0; empty && i < reads; i++)
+		if (!SsdTierWriteSlot((uint32) ((uint64) slots * i / reads), page.data))
+			return;
+	begin = BufferPoolNow();
+	for (uint32 i = 0; i < reads; i++)
+		if (!SsdTierReadSlot((uint32) ((uint64) slots * i / reads), page.data))
+			return;
+	if (reads > 0)
+		pg_atomic_write_u64(&SsdTier.shared->nanoseconds[SSD_TIER_COST_SSD],
+							Max(1, (BufferPoolNow() - begin) * 1000 / reads));
 }

@@ -134,6 +134,8 @@ switch_on(void)
 	if ((!shared->warm && !SsdTierEmpty()) || !SsdTierResize(slots))
 		return false;
 	pg_atomic_write_u32(&shared->errors, 0);
+	SsdTierCalibrate(!shared->warm);
+	SsdTierFollowCosts();
 	SsdTierSwitch(SSD_TIER_STARTING, SSD_TIER_ON);
 	ereport(LOG,
 			(errmsg("the SSD tier has %u pages in \"%s\", %u of them in use",
