@@ -404,3 +404,47 @@ def test_standby(make: Make, ssd: Path) -> None:
     finally:
         standby.remove()
         shutil.rmtree(other)
+
+
+def test_standby_on_the_same_ssd(make: Make, ssd: Path) -> None:
+    """A standby with its primary's settings does without a tier; neither takes the other's."""
+    primary = with_tier(make, ssd, 2000, wal_level="replica", bufferpool__ssd_policy="lru")
+    fill(primary)
+    digest = read_all(primary)
+    settle(primary)
+    standby = make()
+    standby.stop("immediate")
+    shutil.rmtree(standby.data)
+    primary.run(
+        primary.bin / "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-X", "stream"
+    )
+    standby.configure({"unix_socket_directories": str(standby.directory)})
+    standby.start()
+    assert standby.query("SELECT pg_ssd_tier_enable()") == "f"
+    assert stat(standby, "status") == "off"
+    assert f'cannot use "{ssd}/tidepool.ssd" for the SSD tier: another server uses it' in log(
+        standby
+    )
+    assert 'Give each server a directory of its own in "bufferpool.ssd_path".' in log(standby)
+    for _ in range(2):
+        assert read_all(standby) == digest
+        assert read_all(primary) == digest
+    check(primary)
+    # the primary leaves pages and their table, which a server with the same system
+    # identifier finds
+    primary.stop()
+    standby.stop()
+    standby.start()
+    assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
+    assert stat(standby, "used_pages") < 300
+    for _ in range(2):
+        assert read_all(standby) == digest
+        settle(standby)
+    check(standby)
+    primary.start()
+    assert primary.query("SELECT pg_ssd_tier_enable()") == "f"
+    assert read_all(primary) == digest
+    standby.stop()
+    assert primary.query("SELECT pg_ssd_tier_enable()") == "t"
+    assert read_all(primary) == digest
+    check(primary)

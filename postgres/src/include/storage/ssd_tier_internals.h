@@ -312,6 +312,7 @@ extern void SsdTierFreeSlot(uint32 slot);
 /* persist.c */
 extern char *SsdTierMap(Size size, bool *old);
 extern void SsdTierRemoveSegment(void);
+extern void SsdTierRemoveTable(void);
 extern bool SsdTierOwnerIsPresent(const SsdTierOwner *owner);
 extern void SsdTierLoad(void);
 extern void SsdTierTakeOver(void (*empty_pool) (void));

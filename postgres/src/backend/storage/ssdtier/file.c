@@ -145,6 +145,9 @@ open_and_lock(void)
 		return complain(errno == EWOULDBLOCK ? "another server uses it" : strerror(errno),
 						errno == EWOULDBLOCK ?
 						"Give each server a directory of its own in \"bufferpool.ssd_path\"." : NULL);
+
+	/* another server that had the file must not believe what it has saved */
+	SsdTierRemoveTable();
 	return is_ours(locked_file);
 }
 

@@ -250,6 +250,13 @@ table_name(void)
 	return name;
 }
 
+/* What it says is not true of the file with the pages any more. */
+void
+SsdTierRemoveTable(void)
+{
+	(void) unlink(table_name());
+}
+
 #ifndef WORDS_BIGENDIAN
 #define CAN_SAVE true
 #else

@@ -128,6 +128,8 @@ switch_on(void)
 
 	if (!SsdTierMakeFile(Max(slots, shared->slots)))
 	{
+		/* another server may have the file, and writes other pages to it */
+		shared->warm = false;
 		SsdTierSwitch(SSD_TIER_STARTING, SSD_TIER_OFF);
 		return true;
 	}
