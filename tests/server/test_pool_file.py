@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from server.conftest import Make
+from server.crc32c import crc32c
 from server.load import kill_server
 from server.pools import (
     BUFFERS,
@@ -99,15 +100,6 @@ def test_the_file_of_this_version(make: Make) -> None:
     give(server, file(server))
     server.start()
     assert pool(server, "hot", "handler, buffers, comment") == "lru|128|it is \\ hot"
-
-
-def crc32c(data: bytes) -> int:
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
 
 
 def give(server: Instance, path: Path) -> None:

@@ -8,11 +8,13 @@ import signal
 import struct
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from server.conftest import ROOT
+from server.crc32c import crc32c
 from server.ssd import (
     Start,
     check,
@@ -22,6 +24,7 @@ from server.ssd import (
     stat,
     wait_until,
 )
+from server.ssd_table import GOLDEN, Table, golden
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
 
@@ -243,40 +246,78 @@ def owner(path: Path) -> tuple[int, int]:
     return status.st_uid, status.st_gid
 
 
+def test_golden_table() -> None:
+    """The format is that of tables which servers have left behind."""
+    assert Table.read(golden()) == GOLDEN
+    assert GOLDEN.write() == golden()
+
+
 def test_table(start: Start, ssd: Path) -> None:
-    """The file of a clean stop is as documented (src/backend/storage/ssdtier/persist.c)."""
+    """The file of a clean stop has the format, and says what is on the SSD."""
     instance = start(2000, bufferpool__ssd_policy="page_temperature")
     prepare(instance)
-    node, used = instance.query(
-        "SELECT pg_relation_filenode('filled'), used_pages FROM pg_stat_ssd_tier"
+    node, used, system = instance.query(
+        "SELECT pg_relation_filenode('filled'), used_pages, system_identifier"
+        " FROM pg_stat_ssd_tier, pg_control_system()"
     ).split("|")
     instance.stop()
     data = (ssd / TABLE).read_bytes()
-    magic, _, device, inode, _, block_size, slots, relations, pages, extents = struct.unpack_from(
-        "<8s3Q6I", data
-    )
+    table = Table.read(data)
+    assert table.write() == data
     status = (ssd / "tidepool.ssd").stat()
-    assert (magic, block_size, slots) == (b"TPSSDTB1", 8192, 2000)
-    assert (device, inode) == (status.st_dev, status.st_ino)
-    assert pages >= int(used) - 100
-    assert len(data) == 64 + 12 * relations + 16 * pages + 64 * extents + 4
-    names = [struct.unpack_from("<3I", data, 64 + 12 * i) for i in range(relations)]
-    at = 64 + 12 * relations
+    assert (table.block_size, table.slots, table.system) == (8192, 2000, int(system))
+    assert (table.device, table.inode) == (status.st_dev, status.st_ino)
+    assert len(table.pages) >= int(used) - 100
     content = (ssd / "tidepool.ssd").read_bytes()
-    table = instance.data / "base" / str(next(n[1] for n in names if n[2] == int(node))) / node
-    blocks = table.read_bytes()
+    database = next(relation[1] for relation in table.relations if relation[2] == int(node))
+    blocks = (instance.data / "base" / str(database) / node).read_bytes()
     seen = 0
-    for i in range(pages):
-        slot, relation, block, _ = struct.unpack_from("<4I", data, at + 16 * i)
-        if names[relation][2] == int(node):
+    for slot, relation, block, crc in table.pages:
+        if table.relations[relation][2] == int(node):
             seen += 1
-            assert (
-                content[8192 * slot : 8192 * (slot + 1)]
-                == blocks[8192 * block : 8192 * (block + 1)]
-            )
+            page = content[8192 * slot : 8192 * (slot + 1)]
+            assert page == blocks[8192 * block : 8192 * (block + 1)]
+            if seen <= 20:  # the checksum covers the identity, and is slow here
+                identity = struct.pack("<4I", *table.relations[relation], block)
+                assert crc == crc32c(identity + page)
     assert seen > 500
-    for i in range(extents):
-        relation, _, saved, recent = struct.unpack_from("<2I2d", data, at + 16 * pages + 64 * i)
-        assert relation < relations
-        assert saved > 0
-        assert recent >= 0
+    for extent in table.extents:
+        assert extent.relation < len(table.relations)
+        assert extent.saved > 0
+        assert extent.recent >= 0
+
+
+def test_table_of_another_program(start: Start, ssd: Path) -> None:
+    """What the table says is believed, if it is sound: half the pages are on the SSD."""
+    instance = start(2000, bufferpool__ssd_policy="lru")
+    expected = prepare(instance)
+    instance.stop()
+    table = Table.read((ssd / TABLE).read_bytes())
+    half = table.without({slot for slot, *_ in table.pages if slot % 2})
+    (ssd / TABLE).write_bytes(half.write())
+    restarted(instance)
+    assert 0 <= stat(instance, "used_pages") - len(half.pages) < 200
+    assert read_all(instance) == expected
+    check(instance)
+
+
+def test_table_that_contradicts_itself(start: Start, ssd: Path) -> None:
+    """Slots, relations and blocks that cannot be are left out, and nothing is read from them."""
+    instance = start(2000, bufferpool__ssd_policy="lru")
+    expected = prepare(instance)
+    instance.stop()
+    table = Table.read((ssd / TABLE).read_bytes())
+    first, second, third, *_ = table.pages
+    strange = [
+        (5_000_000, *first[1:]),  # no such slot
+        (first[0], 99_999, *first[2:]),  # no such relation
+        second,
+        (second[0], *first[1:]),  # two pages in a slot
+        (third[0], *second[1:]),  # one page in two slots
+    ]
+    (ssd / TABLE).write_bytes(replace(table, pages=strange).write())
+    restarted(instance)
+    for _ in range(2):
+        assert read_all(instance) == expected
+        settle(instance)
+    check(instance)
