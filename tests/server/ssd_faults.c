@@ -27,9 +27,13 @@ enum
 	READ_FLIP,					/* a bit is wrong */
 	READ_SHIFTED,				/* it gives another page */
 	WRITE_EIO,					/* a write fails */
+	WRITE_SHORT,				/* only a part is written, and it says so */
 	WRITE_ENOSPC,
+	WRITE_EROFS,				/* the file system has become read-only */
 	WRITE_LOST,					/* it succeeds, but the old page stays */
 	WRITE_TORN,					/* only a part of the page arrives */
+	GONE,						/* the device is not there: nothing can be
+								 * opened, read or written */
 	KINDS
 };
 
@@ -63,14 +67,51 @@ begin(void)
 /* The next function of this name: the C library's. */
 #define NEXT(name) ((__typeof__(&name)) dlsym(RTLD_NEXT, #name))
 
-static int
-opened(int fd, const char *path)
+static bool
+is_tier(const char *path)
 {
 	size_t		length = strlen(path);
 
+	return length >= 12 && strcmp(path + length - 12, "tidepool.ssd") == 0;
+}
+
+static int
+opened(int fd, const char *path)
+{
 	if (fd >= 0 && fd < MAX_FDS)
-		is_ssd[fd] = length >= 12 && strcmp(path + length - 12, "tidepool.ssd") == 0;
+		is_ssd[fd] = is_tier(path);
 	return fd;
+}
+
+/* Shall this call fail in this way?  The caller knows that it is the tier's. */
+static bool
+chosen(int kind)
+{
+	uint64_t	x;
+
+	if (faults == NULL || faults->rates[kind] == 0)
+		return false;
+	x = faults->seed + __atomic_fetch_add(&faults->calls, 1, __ATOMIC_RELAXED);
+	x *= UINT64_C(0x9e3779b97f4a7c15);
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	if ((x >> 48) >= faults->rates[kind])
+		return false;
+	__atomic_fetch_add(&faults->done[kind], 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+static bool
+strikes(int fd, int kind)
+{
+	return fd >= 0 && fd < MAX_FDS && is_ssd[fd] && chosen(kind);
+}
+
+static int
+fail(int error)
+{
+	errno = error;
+	return -1;
 }
 
 int
@@ -82,6 +123,8 @@ open(const char *path, int flags,...)
 	va_start(arguments, flags);
 	mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
 	va_end(arguments);
+	if (is_tier(path) && chosen(GONE))
+		return fail(ENODEV);
 	return opened(NEXT(open) (path, flags, mode), path);
 }
 
@@ -94,33 +137,9 @@ open64(const char *path, int flags,...)
 	va_start(arguments, flags);
 	mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
 	va_end(arguments);
+	if (is_tier(path) && chosen(GONE))
+		return fail(ENODEV);
 	return opened(NEXT(open64) (path, flags, mode), path);
-}
-
-/* Shall this call fail in this way? */
-static bool
-strikes(int fd, int kind)
-{
-	uint64_t	x;
-
-	if (faults == NULL || fd < 0 || fd >= MAX_FDS || !is_ssd[fd] ||
-		faults->rates[kind] == 0)
-		return false;
-	x = faults->seed + __atomic_fetch_add(&faults->calls, 1, __ATOMIC_RELAXED);
-	x *= UINT64_C(0x9e3779b97f4a7c15);
-	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-	if ((x >> 48) >= faults->rates[kind])
-		return false;
-	__atomic_fetch_add(&faults->done[kind], 1, __ATOMIC_RELAXED);
-	return true;
-}
-
-static ssize_t
-fail(int error)
-{
-	errno = error;
-	return -1;
 }
 
 /* ---- reads ---- */
@@ -130,6 +149,8 @@ pread64(int fd, void *buffer, size_t size, off64_t offset)
 {
 	ssize_t		bytes;
 
+	if (strikes(fd, GONE))
+		return fail(ENODEV);
 	if (strikes(fd, READ_EIO))
 		return fail(EIO);
 	if (strikes(fd, READ_SHORT))
@@ -153,6 +174,8 @@ preadv64(int fd, const struct iovec *parts, int count, off64_t offset)
 {
 	ssize_t		bytes;
 
+	if (strikes(fd, GONE))
+		return fail(ENODEV);
 	if (strikes(fd, READ_EIO))
 		return fail(EIO);
 	if (count > 1 && strikes(fd, READ_SHORT))
@@ -174,10 +197,16 @@ preadv(int fd, const struct iovec *parts, int count, off_t offset)
 ssize_t
 pwrite64(int fd, const void *buffer, size_t size, off64_t offset)
 {
+	if (strikes(fd, GONE))
+		return fail(ENODEV);
 	if (strikes(fd, WRITE_EIO))
 		return fail(EIO);
 	if (strikes(fd, WRITE_ENOSPC))
 		return fail(ENOSPC);
+	if (strikes(fd, WRITE_EROFS))
+		return fail(EROFS);
+	if (strikes(fd, WRITE_SHORT))
+		return NEXT(pwrite64) (fd, buffer, size / 2, offset);
 	if (strikes(fd, WRITE_LOST))
 		return (ssize_t) size;
 	if (strikes(fd, WRITE_TORN))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import mmap
 import os
+import random
 import shutil
-import struct
-import subprocess
-import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -25,59 +23,13 @@ from server.ssd import (
     wait_until,
     with_tier,
 )
+from server.ssd_failing import KINDS, SEEN, Background, Faults, kept_on, verify
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
 
-KINDS = (
-    "read_eio",
-    "read_short",
-    "read_flip",
-    "read_shifted",
-    "write_eio",
-    "write_enospc",
-    "write_lost",
-    "write_torn",
-)
-SEEN = {kind: "read_errors" for kind in ("read_eio", "read_short")} | {
-    kind: "write_errors" for kind in ("write_eio", "write_enospc")
-}  # of the others: bad_pages
 WANTED = 1000  # faults of each kind
-
-
-class Faults:
-    """The faults of an SSD: ssd_faults.c does them in a server that is started meanwhile."""
-
-    LAYOUT = struct.Struct(f"QQ{len(KINDS)}I{len(KINDS)}I")
-
-    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        library = directory / "ssd_faults.so"
-        source = Path(__file__).with_name("ssd_faults.c")
-        subprocess.run(
-            ["cc", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl"],
-            check=True,
-        )
-        self._path = directory / "faults"
-        self._path.write_bytes(bytes(self.LAYOUT.size))
-        self._path.chmod(0o666)
-        with self._path.open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), self.LAYOUT.size)
-        monkeypatch.setenv("LD_PRELOAD", str(library))
-        monkeypatch.setenv("SSD_FAULTS", str(self._path))
-
-    def strike(self, **rates: float) -> None:
-        """From now on calls fail so: shares of them by kind."""
-        offset = 16
-        for i, kind in enumerate(KINDS):
-            value = int(65536 * rates.get(kind, 0))
-            self._map[offset + 4 * i : offset + 4 * i + 4] = struct.pack("I", value)
-
-    def seed(self, seed: int) -> None:
-        """Begin another sequence of random numbers."""
-        self._map[:16] = struct.pack("QQ", seed, 0)
-
-    def done(self, kind: str) -> int:
-        """Faults of this kind so far."""
-        return int(self.LAYOUT.unpack(self._map)[2 + len(KINDS) + KINDS.index(kind)])
+PAGE = 8192
+DAMAGED_PAGES = 600
 
 
 @pytest.fixture
@@ -85,24 +37,44 @@ def faults(ssd: Path, monkeypatch: pytest.MonkeyPatch) -> Faults:
     return Faults(ssd, monkeypatch)
 
 
-class Enabler(threading.Thread):
-    """Switches the tier on again whenever errors have switched it off."""
+class ComesAndGoes(Background):
+    """The device is gone for a moment, and back for a moment."""
 
-    def __init__(self, instance: Instance) -> None:
-        super().__init__(daemon=True)
-        self._instance = instance
-        self._over = threading.Event()
-        self.times = 0
+    def __init__(self, faults: Faults) -> None:
+        super().__init__()
+        self._faults = faults
 
-    def run(self) -> None:
-        while not self._over.wait(0.02):
-            if stat(self._instance, "status") == "off":
-                self._instance.query("SELECT pg_ssd_tier_enable()")
-                self.times += 1
+    def step(self) -> None:
+        self._faults.strike(gone=1)
+        self.rest(0.05)
+        self._faults.strike()
+        self.rest(0.1)
 
-    def end(self) -> None:
-        self._over.set()
-        self.join()
+
+def without_checksums(instance: Instance) -> None:
+    instance.stop()
+    instance.run(instance.bin / "pg_checksums", "--disable", "-N", "-D", instance.data)
+    instance.start()
+    assert instance.query("SHOW data_checksums") == "off"
+    assert instance.query("SELECT pg_ssd_tier_enable()") == "t"
+
+
+def work(instance: Instance, expected: str, number: int) -> None:
+    """Read and write the table, which has the same rows again and again."""
+    instance.query("UPDATE filled SET text = text WHERE id % 40 = 0")
+    assert read_all(instance) == expected
+    if number % 10 == 0:
+        instance.query("VACUUM filled", "CHECKPOINT")
+
+
+def recovers(instance: Instance, expected: str) -> None:
+    """All is sound, and the tier works again."""
+    assert instance.query("SELECT pg_ssd_tier_enable()") == "t"
+    for _ in range(2):
+        assert read_all(instance) == expected
+        settle(instance)
+    verify(instance)
+    assert "PANIC" not in log(instance)
 
 
 @pytest.mark.parametrize("checksums", ["on", "off"])
@@ -112,36 +84,126 @@ def test_faults(make: Make, ssd: Path, faults: Faults, kind: str, checksums: str
     faults.seed(KINDS.index(kind) + 1)
     instance = with_tier(make, ssd, 600, io_method="worker", bufferpool__ssd_policy="lru")
     if checksums == "off":
-        instance.stop()
-        instance.run(instance.bin / "pg_checksums", "--disable", "-N", "-D", instance.data)
-        instance.start()
-        assert instance.query("SHOW data_checksums") == "off"
-        assert instance.query("SELECT pg_ssd_tier_enable()") == "t"
+        without_checksums(instance)
     fill(instance, 12_000)
     expected = read_all(instance)
-    enabler = Enabler(instance)
-    enabler.start()
-    faults.strike(**{kind: 0.05})
     deadline = time.monotonic() + 240
-    rounds = 0
-    while faults.done(kind) < WANTED:
-        assert time.monotonic() < deadline
-        rounds += 1
-        instance.query("UPDATE filled SET text = text WHERE id % 40 = 0")
-        assert read_all(instance) == expected
-        if rounds % 10 == 0:
-            instance.query("VACUUM filled", "CHECKPOINT")
+    number = 0
+    with kept_on(instance), ExitStack() as stack:
+        if kind == "gone":
+            stack.enter_context(ComesAndGoes(faults))
+        else:
+            faults.strike(**{kind: 0.05})
+        while faults.done(kind) < WANTED:
+            assert time.monotonic() < deadline
+            number += 1
+            work(instance, expected, number)
     faults.strike()
-    enabler.end()
-    assert instance.query("SELECT pg_ssd_tier_enable()") == "t"
-    for _ in range(2):
-        assert read_all(instance) == expected
-        settle(instance)
-    assert instance.query("SELECT * FROM pg_ssd_tier_check()") == ""
+    recovers(instance, expected)
     assert stat(instance, SEEN.get(kind, "bad_pages")) > WANTED / 10
-    assert enabler.times > 10
-    assert "PANIC" not in log(instance)
-    assert "switched off after" in log(instance)
+    assert log(instance).count("switched off after") > 10
+
+
+class Vandal(Background):
+    """Changes the tier's file behind the server's back.
+
+    Attributes:
+        done: how often.
+    """
+
+    def __init__(self, file: Path, seed: int) -> None:
+        super().__init__()
+        self._file = file
+        self._random = random.Random(seed)
+        self._old = file.read_bytes()
+        self.done = 0
+
+    def step(self) -> None:
+        self.damage()
+        self.done += 1
+        self.rest(0.005)
+
+    def damage(self) -> None:
+        raise NotImplementedError
+
+    def _page(self, kind: str) -> None:
+        """Flip a bit of a page, or put back what was there a while ago, or half of it."""
+        at = self._random.randrange(DAMAGED_PAGES) * PAGE
+        with self._file.open("r+b", buffering=0) as file:
+            if kind == "flipped":
+                at += self._random.randrange(PAGE)
+                file.seek(at)
+                byte = file.read(1)
+                file.seek(at)
+                file.write(bytes([byte[0] ^ 1 << self._random.randrange(8)]))
+            else:
+                file.seek(at)
+                file.write(self._old[at : at + PAGE // (2 if kind == "torn" else 1)])
+        if self._random.random() < 0.02:
+            self._old = self._file.read_bytes()
+
+
+class DamagesPages(Vandal):
+    """Flips bits, tears pages and puts stale ones back."""
+
+    def damage(self) -> None:
+        self._page(self._random.choice(("flipped", "torn", "put back")))
+
+
+class TakesFilesAway(Vandal):
+    """Truncates the file, removes it, puts another in its place, lets nobody open it."""
+
+    def damage(self) -> None:
+        how = self._random.choice(("truncated", "removed", "replaced", "another kind"))
+        if not self._file.is_file():
+            # a directory or nothing: the server makes the file when it is switched on again
+            if self._file.is_dir():
+                self._file.rmdir()
+        elif how == "truncated":
+            os.truncate(self._file, self._random.randrange(DAMAGED_PAGES) * PAGE)
+        elif how == "removed":
+            self._file.unlink()
+        elif how == "replaced":
+            owner = self._file.stat()
+            other = self._file.with_name("other")
+            other.write_bytes(self._old)
+            os.chown(other, owner.st_uid, owner.st_gid)
+            other.chmod(0o600)
+            other.rename(self._file)
+        else:
+            self._file.unlink()
+            self._file.mkdir()
+
+
+@pytest.mark.parametrize("checksums", ["on", "off"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("vandal", [DamagesPages, TakesFilesAway])
+def test_vandals(make: Make, ssd: Path, method: str, checksums: str, vandal: type[Vandal]) -> None:
+    """A thousand damages of each mix, under reads and writes, with all I/O methods."""
+    instance = with_tier(make, ssd, DAMAGED_PAGES, io_method=method, bufferpool__ssd_policy="lru")
+    if checksums == "off":
+        without_checksums(instance)
+    fill(instance, 12_000)
+    expected = read_all(instance)
+    settle(instance)
+    deadline = time.monotonic() + 240
+    file = ssd / "tidepool.ssd"
+    number = 0
+    with kept_on(instance), vandal(file, seed=METHODS.index(method)) as damages:
+        assert isinstance(damages, Vandal)
+        while damages.done < WANTED:
+            assert time.monotonic() < deadline
+            number += 1
+            work(instance, expected, number)
+            if vandal is TakesFilesAway:  # or else who has the file open would keep it
+                instance.query("SELECT pg_ssd_tier_disable()")
+    if file.is_dir():
+        file.rmdir()
+    recovers(instance, expected)
+    if vandal is DamagesPages:
+        assert stat(instance, "bad_pages") > 20
+    else:
+        assert "cannot use" in log(instance)
 
 
 @pytest.mark.parametrize("method", METHODS)
