@@ -2,6 +2,7 @@
 
 - ``policies``, ``pool``, ``scans``: the policies, one operation at a time;
 - ``traces``: page traces and their files; ``generators``: traces made by models;
+- ``options``, ``notation``: what users ask for, as they write it;
 - ``simulation``: replays; ``advice``: what they say to do; ``plots``: pictures of results;
 - ``cli``: the command; ``amounts``: numbers as people read them;
 - ``server``, ``scratch``: PostgreSQL instances; ``workloads``, ``demo``: work for them.

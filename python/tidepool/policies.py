@@ -14,6 +14,7 @@ from typing import Any
 
 from tidepool._sim import ffi, lib
 from tidepool.errors import PolicyError
+from tidepool.notation import number, share
 
 GHOST_BYTES: int = ffi.sizeof("tp_ghost")
 
@@ -47,16 +48,9 @@ class Param:
                     f"Use one of {', '.join(self.choices)}.",
                 )
             return float(self.choices.index(text))
-        try:
-            value = (
-                float(text[:-1]) / 100
-                if self.kind == "fraction" and text.endswith("%")
-                else float(text)
-            )
-        except ValueError:
-            raise PolicyError(
-                f'invalid value for "{self.name}": "{text}"', "Use a number."
-            ) from None
+        value = share(text) if self.kind == "fraction" else number(text)
+        if value is None:
+            raise PolicyError(f'invalid value for "{self.name}": "{text}"', "Use a number.")
         if self.kind == "integer" and not value.is_integer():
             raise PolicyError(f'invalid value for "{self.name}": "{text}"', "Use a whole number.")
         if not self.min <= value <= self.max:

@@ -58,6 +58,16 @@ def assert_one_line(call: Call, args: list[object], status: int, message: str) -
         ([*LRU, *TEN, "--warmup", "9" * 30], "invalid number of references"),
         ([*LRU, *TEN, "--warmup", "2000"], "loop: the trace is not longer than the warm-up"),
         ([*LRU, *TEN, "--interval", "0"], 'invalid number "0"'),
+        ([*LRU, *TEN, "--workers", "0"], 'invalid number "0"'),
+        ([*TEN, "--policy", "lru,k=3"], 'no colon between policy "lru" and its parameter "k=3"'),
+        ([*TEN, "--policy", "lru,,arc"], 'unknown policy ""'),
+        ([*TEN, "--policy", "lru,acr"], 'unknown policy "acr"'),
+        ([*TEN, "--policy", "2q:kin=0.3,kuot=0.5"], 'policy "2q" has no parameter "kuot"'),
+        ([*LRU, "--frames", "5%,"], 'invalid size ""'),
+        ([*LRU, "--frames", "10k"], 'invalid size "10k"'),
+        ([*LRU, "--frames", "1e-1"], 'invalid size "1e-1"'),
+        ([*LRU, *TEN, "--seed", "1,x"], 'invalid number "x"'),
+        ([*LRU, *TEN, "--resize", "5:10,6"], 'invalid resize "6"'),
         ([*LRU, *TEN, "--correlation-window", "x"], 'invalid number "x"'),
         ([*LRU, *TEN, "--batch", "1025"], "batch must be from 0 to 1024"),
         ([*LRU, *TEN, "--batch", "8", "--sample", ".5"], "a sample has no queues of hits"),
@@ -89,16 +99,22 @@ def test_values(call: Call, folder: Path, options: list[object], message: str) -
 
 
 @pytest.mark.parametrize(
+    ("command", "option", "value"),
+    [("curve", "--points", "1"), ("compare", "--seeds", "0"), ("pools", "--batch", "x")],
+)
+def test_numbers(call: Call, folder: Path, command: str, option: str, value: str) -> None:
+    args = [command, folder / "loop.csv", option, value]
+    assert_one_line(call, args, 1, f'invalid number "{value}"')
+
+
+@pytest.mark.parametrize(
     "args",
     [
         ["simulate"],
         ["simulate", "x.csv", *LRU, *TEN, "--format", "xml"],
-        ["simulate", "x.csv", *LRU, *TEN, "--workers", "0"],
         ["simulate", "x.csv", *LRU, *TEN, "--workers", "2", "--scheduler", "tcp://localhost:1"],
         ["simulate", "x.csv", *LRU, *TEN, "--quietly"],
         ["curve"],
-        ["curve", "x.csv", "--points", "1"],
-        ["compare", "x.csv", "--seeds", "0"],
         ["policies", "lru", "arc"],
         ["simualte"],
     ],

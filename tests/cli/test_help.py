@@ -52,3 +52,10 @@ def test_completion_of_policies() -> None:
     found = [item.value for item in POLICIES.shell_complete(None, None, "a")]
     assert found == ["arc", "all"] or {"arc", "all"} <= set(found)
     assert "all" not in [item.value for item in POLICY.shell_complete(None, None, "")]
+
+
+def test_completion_in_a_list() -> None:
+    from tidepool.cli.options import POLICIES
+
+    found = [item.value for item in POLICIES.shell_complete(None, None, "lru,ar")]
+    assert found == ["lru,arc"]

@@ -10,8 +10,8 @@ import pytest
 
 from cli.conftest import Call
 from tidepool import parse_policy
-from tidepool.cli.layouts import parse_layout, parse_pool
 from tidepool.errors import TidepoolError
+from tidepool.options import parse_layout, parse_pool
 from tidepool.simulation import Layout, Options, PoolSpec, simulate_layouts
 from tidepool.traces import InMemoryTrace, Kind, open_trace, page_number, write_trace
 from traces.test_recording import DEFAULT, HOT, definition, end, header, record

@@ -96,6 +96,39 @@ def test_a_trace_and_its_conversion(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "args",
+    [
+        ["simulate", "-", "--policy", "lru,opt", "--frames", "20%"],
+        ["curve", "-", "--policy", "lru,arc", "--points", "3"],
+        ["compare", "-", "--policy", "arc", "--frames", "20%"],
+        ["pools", "-", "--frames", "20%"],
+        ["trace", "info", "-"],
+    ],
+    ids=lambda args: " ".join(args[:2]),
+)
+def test_every_command(tmp_path: Path, args: list[str]) -> None:
+    write_trace(plain(), tmp_path / "stdin.parquet")
+    data = (tmp_path / "stdin.parquet").read_bytes()
+    found = call(data, *args, "--format", "json")
+    assert (found.returncode, found.stderr) == (0, b"")
+    from_file = [tmp_path / "stdin.parquet" if arg == "-" else arg for arg in args]
+    expected = call(b"", *from_file, "--format", "json").stdout
+    paths = expected.replace(bytes(tmp_path / "stdin.parquet"), b"-")
+    assert without_seconds(found.stdout) == without_seconds(paths)
+
+
+def test_standard_output(tmp_path: Path) -> None:
+    """Traces go from command to command."""
+    generate = [*COMMAND, "trace", "generate", "loop", "--pages", "50", "--length", "1e3", "-"]
+    native = subprocess.run(generate, capture_output=True, check=True).stdout
+    assert native.startswith(b"PAR1")
+    half = call(native, "trace", "sample", "--rate", "50%", "-", "-", "--to", "text").stdout
+    assert 0 < len(set(half.split())) < 50
+    curve = call(half, "curve", "-", "--frames", "1", "--format", "json").stdout
+    assert b'"trace": "stdin"' in curve
+
+
+@pytest.mark.parametrize(
     ("data", "message"),
     [
         (b"", b"stdin: the file is empty"),

@@ -11,16 +11,10 @@ from tidepool.advice import advise as advise_on
 from tidepool.cli.advise_report import print_report
 from tidepool.cli.bar import bar
 from tidepool.cli.inputs import open_recordings
-from tidepool.cli.options import (
-    SIZE,
-    GivenSize,
-    Parsed,
-    parse_number,
-    parse_picture,
-    parse_rate,
-)
+from tidepool.cli.options import NUMBER, POSITIVE, RATE, SIZE, Parsed, parse_picture
 from tidepool.cli.printing import print_json
 from tidepool.errors import TidepoolError
+from tidepool.options import GivenSize
 from tidepool.simulation import DEVICES, Device, parse_device
 from tidepool.simulation.devices import NVME
 
@@ -62,13 +56,13 @@ def parse_page(text: str) -> Path:
 )
 @click.option(
     "--sample",
-    type=Parsed("rate", parse_rate),
+    type=RATE,
     metavar="R|P%",
     help="Replay only this share of the pages.  [default: so many that it takes about a minute]",
 )
 @click.option(
     "--seed",
-    type=Parsed("number", parse_number(0)),
+    type=NUMBER,
     default="0",
     show_default=True,
     metavar="N",
@@ -96,7 +90,7 @@ def parse_page(text: str) -> Path:
 )
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=POSITIVE,
     metavar="N",
     help="Threads; by default one per core.",
 )

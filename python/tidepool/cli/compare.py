@@ -11,27 +11,25 @@ from tidepool.cli.cluster import backend
 from tidepool.cli.compare_report import Comparison
 from tidepool.cli.failures import Failures
 from tidepool.cli.grids import Grid, replay_grids
-from tidepool.cli.inputs import Input, inputs, open_traces
+from tidepool.cli.inputs import inputs, open_traces
 from tidepool.cli.options import (
-    POLICIES,
     POLICY,
-    SIZE,
-    Amount,
-    GivenSize,
+    POSITIVE,
     Reading,
     Running,
-    flat,
     format_option,
-    frames_help,
     plot_option,
+    policies_option,
     reading_options,
     running_options,
     sample_option,
     seed_option,
+    sizes_option,
     traces_argument,
     warmup_option,
 )
 from tidepool.cli.printing import CsvPrinter, print_json
+from tidepool.options import Amount, GivenSize, Input
 from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation import Cell, Options, Result, Sampling
 
@@ -41,15 +39,7 @@ OPT = parse_policy("opt")
 
 @click.command()
 @traces_argument
-@click.option(
-    "--policy",
-    "policies",
-    type=POLICIES,
-    multiple=True,
-    default=("all",),
-    metavar="NAME[:k=v,…]",
-    help="Compare only this policy with the baseline and opt. Repeatable.  [default: all]",
-)
+@policies_option(default=("all",), help="Compare these policies with the baseline and opt.")
 @click.option(
     "--baseline",
     type=POLICY,
@@ -58,17 +48,10 @@ OPT = parse_policy("opt")
     metavar="NAME[:k=v,…]",
     help="The policy to compare with.",
 )
-@click.option(
-    "--frames",
-    type=SIZE,
-    multiple=True,
-    default=SIZES,
-    metavar="N|P%|SIZE",
-    help=f"{frames_help}  [default: {', '.join(SIZES)}]",
-)
+@sizes_option(default=SIZES)
 @click.option(
     "--seeds",
-    type=click.IntRange(min=1),
+    type=POSITIVE,
     default=1,
     show_default=True,
     metavar="N",
@@ -83,7 +66,7 @@ OPT = parse_policy("opt")
 @reading_options
 def compare(
     traces: tuple[str, ...],
-    policies: tuple[tuple[PolicySpec, ...], ...],
+    policies: tuple[PolicySpec, ...],
     baseline: PolicySpec,
     frames: tuple[GivenSize, ...],
     seeds: int,
@@ -104,9 +87,9 @@ def compare(
     Examples:
       tidepool compare orders.trace --plot orders.pdf
       tidepool compare *.parquet --baseline lru --sample 5%
-      tidepool compare orders.trace --policy arc --policy lirs --seeds 5
+      tidepool compare orders.trace --policy arc,lirs --seeds 5
     """
-    specs = tuple(dict.fromkeys([baseline, *(s for s in flat(policies) if s != OPT), OPT]))
+    specs = tuple(dict.fromkeys([baseline, *(s for s in policies if s != OPT), OPT]))
     sampling = Sampling(sample, seed) if sample is not None else None
 
     def grids(input: Input) -> Iterator[Grid]:

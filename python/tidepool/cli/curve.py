@@ -14,23 +14,19 @@ from tidepool.cli.bar import Advance, bar
 from tidepool.cli.cluster import Backend, backend
 from tidepool.cli.failures import Failures
 from tidepool.cli.grids import warmup_too_long
-from tidepool.cli.inputs import Input, inputs, open_traces
+from tidepool.cli.inputs import inputs, open_traces
 from tidepool.cli.options import (
-    POLICIES,
-    SIZE,
-    Amount,
-    GivenSize,
+    Parsed,
     Reading,
     Running,
-    flat,
     format_option,
-    frames_help,
     plot_option,
-    policy_help,
+    policies_option,
     reading_options,
     running_options,
     sample_option,
     seed_option,
+    sizes_option,
     traces_argument,
     warmup_option,
 )
@@ -42,6 +38,7 @@ from tidepool.cli.printing import (
     print_json,
     print_table,
 )
+from tidepool.options import Amount, GivenSize, Input, parse_number
 from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation import Curve, Sampling, exact_lru_curve, sampled_curves
 from tidepool.traces.model import Trace
@@ -66,19 +63,11 @@ class _Plan:
 
 @click.command()
 @traces_argument
-@click.option(
-    "--policy",
-    "policies",
-    type=POLICIES,
-    multiple=True,
-    default=("lru",),
-    metavar="NAME[:k=v,…]",
-    help=policy_help + "  [default: lru]",
-)
-@click.option("--frames", type=SIZE, multiple=True, metavar="N|P%|SIZE", help=frames_help)
+@policies_option(default=("lru",))
+@sizes_option()
 @click.option(
     "--points",
-    type=click.IntRange(min=2),
+    type=Parsed("number", parse_number(2)),
     default=20,
     show_default=True,
     metavar="N",
@@ -108,7 +97,7 @@ class _Plan:
 @reading_options
 def curve(
     traces: tuple[str, ...],
-    policies: tuple[tuple[PolicySpec, ...], ...],
+    policies: tuple[PolicySpec, ...],
     frames: tuple[GivenSize, ...],
     points: int,
     spread: str,
@@ -130,11 +119,11 @@ def curve(
     \b
     Examples:
       tidepool curve orders.trace --plot orders.pdf
-      tidepool curve orders.trace --policy lru --policy arc --policy opt
+      tidepool curve orders.trace --policy lru,arc,opt
       tidepool curve huge.parquet --policy all --sample 1% --format csv
     """
     plan = _Plan(
-        specs=flat(policies),
+        specs=policies,
         frames=frames,
         points=points,
         spread=spread,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
+from tidepool.cli.options import Parsed
 from tidepool.cli.trace import HelpfulGroup, to_option, write
 from tidepool.traces import Trace
+from tidepool.traces.parameters import parse_parameter
 
 
 class GeneratorGroup(HelpfulGroup):
@@ -42,6 +45,7 @@ def generate() -> None:
     Examples:
       tidepool trace generate zipf zipf.parquet
       tidepool trace generate zipf --alpha 0.8 --seed 3 zipf.parquet
+      tidepool trace generate zipf --length 1e6 - | tidepool curve -
       tidepool trace generate zipf --help
     """
 
@@ -65,8 +69,11 @@ def _generator_command(name: str, generator: type[Trace]) -> click.Command:
 def _generator_option(field: dataclasses.Field[Any], kind: Any) -> click.Option:
     option = "--" + field.name.replace("_", "-")
     required = field.default is dataclasses.MISSING
+    low, high = field.metadata.get("min"), field.metadata.get("max")
+    limits = [f"at least {low}"] * (low is not None) + [f"at most {high}"] * (high is not None)
     attributes: dict[str, Any] = {
-        "help": field.metadata.get("help"),
+        "help": "; ".join([field.metadata["help"], *limits]),
+        "metavar": {int: "N", float: "X"}.get(kind),
         "required": required,
         "show_default": not required,
     }
@@ -80,11 +87,6 @@ def _generator_option(field: dataclasses.Field[Any], kind: Any) -> click.Option:
 def _option_type(field: dataclasses.Field[Any], kind: Any) -> Any:
     if choices := field.metadata.get("choices"):
         return click.Choice(list(choices))
-    low, high = field.metadata.get("min"), field.metadata.get("max")
-    if low is None and high is None:
-        return kind
-    if kind is int:
-        return click.IntRange(low, high)
-    if kind is float:
-        return click.FloatRange(low, high)
+    if kind is int or kind is float:
+        return Parsed("number", functools.partial(parse_parameter, field, kind))
     return str

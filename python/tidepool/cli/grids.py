@@ -9,8 +9,8 @@ from itertools import groupby
 from tidepool.cli.bar import bar
 from tidepool.cli.cluster import Backend
 from tidepool.cli.failures import Failures
-from tidepool.cli.inputs import Input
 from tidepool.errors import TidepoolError, TraceError
+from tidepool.options import Input
 from tidepool.simulation import Cell, Options, Result, simulate
 
 

@@ -7,60 +7,17 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from tidepool.cli.bar import Watched, bar
+from tidepool.cli.bar import bar, watched
 from tidepool.cli.failures import Failures
-from tidepool.cli.options import GivenSize, Reading
+from tidepool.cli.options import Reading
 from tidepool.errors import TraceError
-from tidepool.simulation import count_pages
+from tidepool.options import Input
 from tidepool.simulation.events import references
 from tidepool.traces import Chunk, Trace, load, open_trace
 from tidepool.traces.formats import FileTrace
+from tidepool.traces.watched import Watched
 
 KEPT_EVENTS = 1 << 26  # a trace with more events is read again for each pass
-
-
-class Input:
-    """A trace to replay, with its counts once they are known."""
-
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-        self._counted: tuple[int, int] | None = None
-
-    @property
-    def name(self) -> str:
-        """The trace's name, for people."""
-        return self.trace.name
-
-    def pages(self) -> int:
-        """Return the number of distinct pages, counted when first asked for."""
-        return self._count()[0]
-
-    @property
-    def known_pages(self) -> int | None:
-        """The number of distinct pages, if they have been counted."""
-        return None if self._counted is None else self._counted[0]
-
-    def references(self) -> int:
-        """Return the number of references, counted when first asked for."""
-        return self._count()[1]
-
-    def frames(self, size: GivenSize) -> int:
-        """Return how many frames a size is for this trace."""
-        return size.size.resolve(None if size.size.share is None else self.pages())
-
-    def _count(self) -> tuple[int, int]:
-        if self._counted is None:
-            found = 0
-
-            def see(chunk: Chunk) -> None:
-                nonlocal found
-                found += references(chunk)
-                advance(len(chunk))
-
-            with bar(f"counting {self.name}", self.trace.length) as advance:
-                pages = count_pages(Watched(self.trace, see))
-            self._counted = pages, found
-        return self._counted
 
 
 def open_traces(paths: Sequence[str], reading: Reading, failures: Failures) -> list[Trace]:
@@ -96,7 +53,7 @@ def inputs(traces: Sequence[Trace], keep: bool, failures: Failures) -> Iterator[
     for trace in traces:
         found = None
         with failures.reported():
-            found = Input(_loaded(trace) if keep else _sendable(trace))
+            found = Input(_loaded(trace) if keep else _sendable(trace), watched)
         if found is not None:
             yield found
 
@@ -141,9 +98,15 @@ def warn_of_flaws(path: str, trace: Trace) -> None:
         click.echo(f"tidepool: warning: {path}: {'; '.join(flaws)}", err=True)
 
 
-def _open(path: str, reading: Reading) -> Trace:
+def open_file(path: str, reading: Reading) -> FileTrace:
+    """Open a trace as it is to be read, and warn of what it lacks."""
     trace = open_trace(path, reading.format, reading.columns, reading.keys)
     warn_of_flaws(path, trace)
+    return trace
+
+
+def _open(path: str, reading: Reading) -> Trace:
+    trace = open_file(path, reading)
     for chunk in trace.chunks():
         if references(chunk):
             return trace

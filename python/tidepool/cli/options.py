@@ -1,13 +1,12 @@
-"""Options shared by the commands that simulate, and the values they take.
+"""Options that commands share.
 
-Values are checked while the command line is read, so that nothing is wrong
-with them once work has begun.
+Their values are read by tidepool.options, and checked while the command line is
+read, so that nothing is wrong with them once work has begun.
 """
 
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,46 +15,23 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from tidepool.errors import TidepoolError
-from tidepool.policies import OPT, PolicySpec, parse_policy, policies
-from tidepool.simulation import Size, parse_size
+from tidepool.options import (
+    parse_amount,
+    parse_columns,
+    parse_given_size,
+    parse_number,
+    parse_numbers,
+    parse_policies,
+    parse_rate,
+    parse_sizes,
+)
+from tidepool.policies import OPT, parse_policy, policies
+from tidepool.traces.formats import parse_format
 from tidepool.traces.formats.keys import KEYS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("table", "json", "csv")
-
-
-@dataclass(frozen=True)
-class GivenSize:
-    """A size, and how it was written."""
-
-    text: str
-    size: Size
-
-
-@dataclass(frozen=True)
-class Amount:
-    """A number of references, or a share of a trace's."""
-
-    references: int | None = None
-    share: float | None = None
-
-    def resolve(self, references: Callable[[], int]) -> int:
-        """Return the number; ``references`` is asked for the trace's if that is needed."""
-        if self.references is not None:
-            return self.references
-        assert self.share is not None
-        return round(self.share * references())
-
-
-@dataclass(frozen=True)
-class Resize:
-    """Before this reference the pool, or that of a name, is resized."""
-
-    reference: int
-    size: GivenSize
-    pool: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,69 +73,10 @@ class Parsed(_ParamType):  # type: ignore[misc]
         return self.parse(value) if isinstance(value, str) else value
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
-        """Return the words that begin like this."""
-        return [CompletionItem(word) for word in self.words() if word.startswith(incomplete)]
-
-
-def parse_policies(text: str) -> tuple[PolicySpec, ...]:
-    """Return the policy that NAME[:k=v,…] is, or every policy that ``all`` is."""
-    return all_policies() if text == "all" else (parse_policy(text),)
-
-
-def parse_given_size(text: str) -> GivenSize:
-    """Return N frames, P% of the distinct pages, or bytes."""
-    return GivenSize(text, parse_size(text))
-
-
-def parse_amount(text: str) -> Amount:
-    """Return N references, or P% of the trace's."""
-    if re.fullmatch(r"[0-9]{1,18}", text):
-        return Amount(references=int(text))
-    share = _percentage(text)
-    if share is None or not 0 <= share < 1:
-        raise TidepoolError(
-            f'invalid number of references "{text}"',
-            "Use a whole number (100000) or a share of the trace below 100% (20%).",
-        )
-    return Amount(share=share)
-
-
-def parse_number(least: int) -> Callable[[str], int]:
-    """Return a parser of whole numbers from ``least`` on that fit into 64 bits."""
-
-    def parse(text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,20}", text) or not least <= int(text) < 2**64:
-            raise TidepoolError(
-                f'invalid number "{text}"', f"Use a whole number, at least {least}."
-            )
-        return int(text)
-
-    return parse
-
-
-def parse_rate(text: str) -> float:
-    """Return a share of the pages, written 0.01 or 1%."""
-    rate = _percentage(text)
-    if rate is None and re.fullmatch(r"[0-9]*\.?[0-9]+", text):
-        rate = float(text)
-    if rate is None or not 0 < rate <= 1:
-        raise TidepoolError(
-            f'invalid sampling rate "{text}"',
-            "Use a share of the pages, above 0 and up to 1 (0.01) or 100% (1%).",
-        )
-    return rate
-
-
-def parse_resize(text: str) -> Resize:
-    """Return what REFERENCE:[NAME=]SIZE is."""
-    reference, colon, rest = text.partition(":")
-    name, equals, size = rest.rpartition("=")
-    if not colon or not re.fullmatch(r"[0-9]{1,18}", reference):
-        raise TidepoolError(
-            f'invalid resize "{text}"',
-            "Write it as REFERENCE:SIZE, as in 50000:2000 or 50000:64MB.",
-        )
-    return Resize(int(reference), parse_given_size(size), name if equals else None)
+        """Return the words that the last item of a list may become."""
+        before, comma, item = incomplete.rpartition(",")
+        words = (word for word in self.words() if word.startswith(item))
+        return [CompletionItem(f"{before}{comma}{word}") for word in words]
 
 
 def parse_picture(text: str) -> Path:
@@ -170,41 +87,23 @@ def parse_picture(text: str) -> Path:
     return Path(text)
 
 
-def parse_columns(text: str) -> dict[str, str]:
-    """Return the map from fields of an event to columns, from FIELD=COLUMN,…."""
-    pairs = [item.partition("=") for item in text.split(",")]
-    columns = {field.strip(): column.strip() for field, _, column in pairs}
-    if len(columns) < len(pairs) or not all(columns) or not all(columns.values()):
-        raise TidepoolError(
-            f'invalid columns "{text}"', "Write them as FIELD=COLUMN,…, each field once."
-        )
-    return columns
-
-
-def all_policies() -> tuple[PolicySpec, ...]:
-    """Return every online policy with its default parameters, and OPT."""
-    return tuple(PolicySpec(policy) for policy in (*policies(), OPT))
-
-
-def flat(given: tuple[tuple[PolicySpec, ...], ...]) -> list[PolicySpec]:
-    """Return the policies of a repeatable option, each once, in the order given."""
-    return list(dict.fromkeys(spec for specs in given for spec in specs))
-
-
-def _percentage(text: str) -> float | None:
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*%", text)
-    return float(match[1]) / 100 if match else None
-
-
 def _policy_names() -> list[str]:
     return [policy.name for policy in (*policies(), OPT)]
+
+
+def _parse_source_format(text: str) -> str:
+    parse_format(text)
+    return text
 
 
 POLICY = Parsed("policy", parse_policy, _policy_names)
 POLICIES = Parsed("policies", parse_policies, lambda: [*_policy_names(), "all"])
 SIZE = Parsed("size", parse_given_size)
+SIZES = Parsed("sizes", parse_sizes)
 NUMBER = Parsed("number", parse_number(0))
+NUMBERS = Parsed("numbers", parse_numbers)
 POSITIVE = Parsed("number", parse_number(1))
+RATE = Parsed("rate", parse_rate)
 
 
 # ---- options, in the order in which help shows them ----
@@ -235,11 +134,71 @@ def gathered(name: str, kind: type, *parts: str) -> Callable[[Command], Command]
     return decorate
 
 
+def list_option(
+    *names: str,
+    kind: Parsed,
+    metavar: str,
+    help: str,
+    default: tuple[str, ...] = (),
+    or_else: str = "",
+) -> Callable[[Command], Command]:
+    """Return an option of a list, which may be repeated.
+
+    ``kind`` makes tuples; the command gets the items of all, each once.
+    ``or_else`` says what an empty list means.
+    """
+
+    def flat(ctx: click.Context, param: click.Parameter, given: Any) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(item for items in given for item in items))
+
+    otherwise = or_else or ",".join(default)
+    shown = f"  [default: {otherwise}]" if otherwise else ""
+    return click.option(
+        *names,
+        type=kind,
+        multiple=True,
+        default=default or None,
+        callback=flat,
+        metavar=metavar,
+        help=help + shown,
+    )
+
+
+def policies_option(
+    help: str = "Policies, as in arc or arc,2q:kin=0.3,kout=0.5; all: every one, and opt.",
+    default: tuple[str, ...] = (),
+    or_else: str = "",
+) -> Callable[[Command], Command]:
+    """Return --policy."""
+    return list_option(
+        "--policy",
+        "policies",
+        kind=POLICIES,
+        metavar="NAME[:k=v,…],…",
+        help=help,
+        default=default,
+        or_else=or_else,
+    )
+
+
+def sizes_option(
+    name: str = "--frames",
+    help: str = "Frames (1000, 1e6), shares of the distinct pages (10%) or bytes (64MB).",
+    default: tuple[str, ...] = (),
+    or_else: str = "",
+) -> Callable[[Command], Command]:
+    """Return --frames, or another option of sizes."""
+    return list_option(
+        name,
+        kind=SIZES,
+        metavar="N|P%|SIZE,…",
+        help=help,
+        default=default,
+        or_else=or_else,
+    )
+
+
 traces_argument = click.argument("traces", nargs=-1, required=True, metavar="TRACE…")
-
-policy_help = "A policy, as in lru_k or lru_k:k=3; all: every one, and opt. Repeatable."
-
-frames_help = "Frames (1000), a share of the distinct pages (10%) or bytes (64MB). Repeatable."
 
 seed_option = click.option(
     "--seed",
@@ -260,7 +219,7 @@ warmup_option = click.option(
 
 sample_option = click.option(
     "--sample",
-    type=Parsed("rate", parse_rate),
+    type=RATE,
     metavar="R|P%",
     help="Simulate only this share of the pages, in proportionally fewer frames; states the error.",
 )
@@ -281,35 +240,32 @@ plot_option = click.option(
     help="Draw a picture: .png, .pdf or .svg.",
 )
 
-columns_help = "Columns of a CSV or Parquet file to read, by name or by number from 1."
-
-keys_option = click.option(
-    "--keys",
-    type=click.Choice(tuple(KEYS)),
-    help="For keys that are not page numbers: hash them, or number them.",
-)
-
 reading_options = together(
     click.option(
         "--from",
         "source_format",
-        metavar="FORMAT",
-        help="Format of the traces, if detection fails.",
+        type=Parsed("format", _parse_source_format),
+        metavar="FORMAT[:OPTION=VALUE,…]",
+        help="Format of the traces, if detection fails or to give it options.",
     ),
     click.option(
         "--columns",
         type=Parsed("columns", parse_columns),
         metavar="FIELD=COLUMN,…",
-        help=columns_help,
+        help="Columns of a CSV or Parquet file to read, by name or by number from 1.",
     ),
-    keys_option,
+    click.option(
+        "--keys",
+        type=click.Choice(tuple(KEYS)),
+        help="For keys that are not page numbers: hash them, or number them.",
+    ),
     gathered("reading", Reading, "source_format", "columns", "keys"),
 )
 
 running_options = together(
     click.option(
         "--workers",
-        type=click.IntRange(min=1),
+        type=POSITIVE,
         metavar="N",
         help="Threads; by default one per core.",
     ),

@@ -10,21 +10,17 @@ import click
 
 from tidepool.cli.cluster import backend
 from tidepool.cli.failures import Failures
-from tidepool.cli.inputs import Input, inputs, open_traces
-from tidepool.cli.layouts import GivenLayout, layout_as_recorded, parse_layout, replay_layouts
+from tidepool.cli.inputs import inputs, open_traces
+from tidepool.cli.layouts import layout_as_recorded, replay_layouts
 from tidepool.cli.options import (
     NUMBER,
-    POLICIES,
     SIZE,
-    Amount,
-    GivenSize,
     Parsed,
     Reading,
     Running,
-    flat,
     format_option,
     plot_option,
-    policy_help,
+    policies_option,
     reading_options,
     running_options,
     traces_argument,
@@ -33,6 +29,7 @@ from tidepool.cli.options import (
 from tidepool.cli.pools_report import Compared, picture, print_tables, records, rows
 from tidepool.cli.printing import CsvPrinter, print_json
 from tidepool.errors import PolicyError, TidepoolError
+from tidepool.options import Amount, GivenLayout, GivenSize, Input, parse_layout
 from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation import Layout, Options
 from tidepool.traces import Recorded
@@ -50,14 +47,9 @@ USUAL = "clock"  # the policy of one pool, if nothing says which
     help="Frames (1000), a share of the distinct pages (10%) or bytes (64MB) of all pools"
     " together.  [default: the recording server's]",
 )
-@click.option(
-    "--policy",
-    "policies",
-    type=POLICIES,
-    multiple=True,
-    metavar="NAME[:k=v,…]",
-    help=f"{policy_help} Of one pool; the first, of DEFAULT in layouts that do not say."
-    f"  [default: the recording server's, or {USUAL}]",
+@policies_option(
+    help="Policies of one pool; the first, of DEFAULT in layouts that do not say.",
+    or_else=f"the recording server's, or {USUAL}",
 )
 @click.option(
     "--layout",
@@ -89,7 +81,7 @@ USUAL = "clock"  # the policy of one pool, if nothing says which
 def pools(
     traces: tuple[str, ...],
     frames: GivenSize | None,
-    policies: tuple[tuple[PolicySpec, ...], ...],
+    policies: tuple[PolicySpec, ...],
     layouts: tuple[GivenLayout, ...],
     seed: int | None,
     batch: int | None,
@@ -109,12 +101,11 @@ def pools(
     \b
     Examples:
       tidepool pools monday.rec
-      tidepool pools orders.trace --frames 64MB --policy clock --policy arc \\
+      tidepool pools orders.trace --frames 64MB --policy clock,arc \\
           --layout 'hot=arc,16MB:orders,items' \\
           --layout 'arc; log=fifo,1MB:history' --plot pools.pdf
       tidepool pools orders.trace --frames 10% --layout mine.pools --format json
     """
-    specs = flat(policies)
     printer = CsvPrinter()
     compared: list[Compared] = []
     failures = Failures()
@@ -128,7 +119,7 @@ def pools(
                     batch=_batch(recorded) if batch is None else batch,
                     per_relation=True,
                 )
-                made = _layouts(input, frames, specs, layouts)
+                made = _layouts(input, frames, policies, layouts)
                 results = replay_layouts(input, made, _seed(seed, recorded), options, where)
                 done = Compared(input.trace, made, results, options.warmup)
                 _print(done, output, printer)

@@ -12,41 +12,44 @@ import click
 from tidepool.cli.cluster import Backend, backend
 from tidepool.cli.failures import Failures
 from tidepool.cli.grids import Grid, replay_grids
-from tidepool.cli.inputs import Input, inputs, open_traces
+from tidepool.cli.inputs import inputs, open_traces
 from tidepool.cli.layouts import (
-    POOL_METAVAR,
-    GivenPool,
     layout_as_recorded,
-    parse_pool,
     replay_layouts,
     resizes_of,
 )
 from tidepool.cli.options import (
     NUMBER,
-    POLICIES,
+    NUMBERS,
     POSITIVE,
-    SIZE,
-    Amount,
-    GivenSize,
     Parsed,
     Reading,
-    Resize,
     Running,
-    flat,
     format_option,
-    frames_help,
-    parse_resize,
+    list_option,
     plot_option,
-    policy_help,
+    policies_option,
     reading_options,
     running_options,
     sample_option,
+    sizes_option,
     traces_argument,
     warmup_option,
 )
 from tidepool.cli.simulate_report import Printer, Run, in_order, picture
-from tidepool.cli.ssd import SsdOptions, ssd_options
+from tidepool.cli.ssd import ssd_options
 from tidepool.errors import PolicyError, TidepoolError
+from tidepool.options import (
+    POOL_METAVAR,
+    Amount,
+    GivenPool,
+    GivenSize,
+    Input,
+    Resize,
+    SsdOptions,
+    parse_pools,
+    parse_resizes,
+)
 from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation import Cell, Layout, Options, Sampling, Size, Ssd
 from tidepool.traces import Recorded, Trace
@@ -54,29 +57,15 @@ from tidepool.traces import Recorded, Trace
 
 @click.command()
 @traces_argument
-@click.option(
-    "--policy",
-    "policies",
-    type=POLICIES,
-    multiple=True,
-    metavar="NAME[:k=v,…]",
-    help=f"{policy_help}  [default: the recording server's]",
-)
-@click.option(
-    "--frames",
-    type=SIZE,
-    multiple=True,
-    metavar="N|P%|SIZE",
-    help=f"{frames_help}  [default: the recording server's]",
-)
-@click.option(
+@policies_option(or_else="the recording server's")
+@sizes_option(or_else="the recording server's")
+@list_option(
     "--seed",
     "seeds",
-    type=NUMBER,
-    multiple=True,
-    metavar="N",
-    help="Seed of randomized policies and of the sample. Repeatable."
-    "  [default: the recording server's, or 0]",
+    kind=NUMBERS,
+    metavar="N,…",
+    help="Seeds of randomized policies and of the sample.",
+    or_else="the recording server's, or 0",
 )
 @warmup_option
 @click.option(
@@ -101,22 +90,19 @@ from tidepool.traces import Recorded, Trace
     "  [default: as the recording server's did, or 0: no queues]",
 )
 @sample_option
-@click.option(
+@list_option(
     "--resize",
     "resizes",
-    type=Parsed("resize", parse_resize),
-    multiple=True,
-    metavar="REF:[NAME=]SIZE",
-    help="Resize the pool (NAME) before reference REF (from 0). Repeatable.",
+    kind=Parsed("resizes", parse_resizes),
+    metavar="REF:[NAME=]SIZE,…",
+    help="Resize the pool (NAME) before reference REF (from 0).",
 )
-@click.option(
+@list_option(
     "--pool",
     "pools",
-    type=Parsed("pool", parse_pool),
-    multiple=True,
-    metavar=POOL_METAVAR,
-    help="A pool of its own for these relations; --policy has what pools leave of --frames."
-    " Repeatable.",
+    kind=Parsed("pools", parse_pools),
+    metavar=f"{POOL_METAVAR};…",
+    help="A pool of its own for these relations; --policy has what pools leave of --frames.",
 )
 @ssd_options
 @format_option
@@ -125,7 +111,7 @@ from tidepool.traces import Recorded, Trace
 @reading_options
 def simulate(
     traces: tuple[str, ...],
-    policies: tuple[tuple[PolicySpec, ...], ...],
+    policies: tuple[PolicySpec, ...],
     frames: tuple[GivenSize, ...],
     seeds: tuple[int, ...],
     warmup: Amount,
@@ -152,16 +138,16 @@ def simulate(
     \b
     Examples:
       tidepool simulate monday.rec
-      tidepool simulate orders.trace --policy lru --policy arc --frames 10%
+      tidepool simulate orders.trace --policy lru,2q:kin=0.3,kout=0.5,arc --frames 10%,64MB
       tidepool simulate *.parquet --policy all --frames 64MB --format json
       tidepool simulate orders.trace --policy clock --frames 5% \\
           --interval 100000 --resize 2000000:10% --plot orders.pdf
       tidepool simulate orders.trace --policy clock --frames 5% \\
-          --ssd-policy tac --ssd-policy lru --ssd-policy none --ssd-frames 20%
+          --ssd-policy tac,lru,none --ssd-frames 20%
       tidepool simulate orders.trace --policy clock --frames 64MB \\
           --pool hot=arc,16MB:orders,items --pool log=fifo,1MB:history
     """
-    asked = _Replays(flat(policies), frames, tuple(dict.fromkeys(seeds)), batch)
+    asked = _Replays(policies, frames, seeds, batch)
     _check(asked.specs, sample, resizes, interval, per_relation, output, bool(pools))
     _check_ssd(ssd, sample, resizes, bool(pools))
     _check_batch(batch or 0, sample)

@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from tidepool.cli.options import SIZE, GivenSize, Parsed, gathered, parse_number, together
+from tidepool.cli.options import NUMBER, Parsed, gathered, list_option, sizes_option, together
 from tidepool.cli.printing import count, percent, print_table
-from tidepool.errors import TidepoolError
+from tidepool.options import SsdOptions, parse_ssd_policies
 from tidepool.policies import policies
-from tidepool.simulation import DEVICES, Device, Ssd, SsdPolicySpec, parse_device, parse_ssd_policy
+from tidepool.simulation import DEVICES, parse_device
 from tidepool.simulation.ssd import NO_SSD, OPT, WRITE_BUFFER, SsdResult
-
-
-@dataclass(frozen=True)
-class SsdOptions:
-    """The SSD tiers that a command line asks for: every policy with every size."""
-
-    specs: tuple[SsdPolicySpec, ...]
-    frames: tuple[GivenSize, ...]
-    disk: Device
-    device: Device
-    write: str
-    write_buffer: int
-
-    def __post_init__(self) -> None:
-        sized = any(spec.policy != NO_SSD for spec in self.specs)
-        if sized and not self.frames:
-            raise TidepoolError("no size of the SSD is given", "Give --ssd-frames.")
-        if self.frames and not self.specs:
-            raise TidepoolError("no policy on the SSD is given", "Give --ssd-policy.")
-        self.ssds(lambda size: 1)  # raises for options that exclude each other
-
-    def ssds(self, resolve: Callable[[GivenSize], int]) -> list[Ssd | None]:
-        """Return the tiers; ``None``, alone, if none is asked for."""
-        tiers: list[Ssd | None] = []
-        for spec in dict.fromkeys(self.specs):
-            sizes = [0] if spec.policy == NO_SSD else [resolve(size) for size in self.frames]
-            tiers += [
-                Ssd(spec, size, self.disk, self.device, self.write == "back", self.write_buffer)
-                for size in dict.fromkeys(sizes)
-            ]
-        return tiers or [None]
 
 
 def _policy_names() -> list[str]:
@@ -54,21 +22,14 @@ def _policy_names() -> list[str]:
 _DEVICE = Parsed("device", parse_device, lambda: [*DEVICES])
 
 ssd_options = together(
-    click.option(
+    list_option(
         "--ssd-policy",
         "ssd_policies",
-        type=Parsed("policy", parse_ssd_policy, _policy_names),
-        multiple=True,
-        metavar="NAME[:k=v,…]",
-        help="Put an SSD with this policy (tac, any other, opt, none) below memory. Repeatable.",
+        kind=Parsed("policies", parse_ssd_policies, _policy_names),
+        metavar="NAME[:k=v,…],…",
+        help="Put an SSD with this policy (tac, any other, opt, none) below memory.",
     ),
-    click.option(
-        "--ssd-frames",
-        type=SIZE,
-        multiple=True,
-        metavar="N|P%|SIZE",
-        help="Size of the SSD, as for --frames. Repeatable.",
-    ),
+    sizes_option("--ssd-frames", help="Size of the SSD, as for --frames."),
     click.option(
         "--device",
         type=_DEVICE,
@@ -92,7 +53,7 @@ ssd_options = together(
     ),
     click.option(
         "--ssd-buffer",
-        type=Parsed("number", parse_number(0)),
+        type=NUMBER,
         default=str(WRITE_BUFFER),
         show_default=True,
         metavar="N",

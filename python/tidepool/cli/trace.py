@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import click
 
 from tidepool.cli.bar import watched
 from tidepool.cli.failures import Failures
-from tidepool.cli.inputs import warn_of_flaws
-from tidepool.cli.options import columns_help, keys_option
+from tidepool.cli.inputs import open_file
+from tidepool.cli.options import NUMBER, RATE, Reading, reading_options
 from tidepool.cli.printing import aligned, byte_size, duration
-from tidepool.errors import TraceError
 from tidepool.traces import (
     FORMATS,
     RelationInfo,
@@ -22,13 +20,11 @@ from tidepool.traces import (
     ScanInfo,
     Trace,
     TraceInfo,
-    open_trace,
     sample_trace,
     trace_info,
     write_trace,
 )
-from tidepool.traces.formats import WRITABLE, FileTrace, parse_format
-from tidepool.traces.formats.fields import parse_columns
+from tidepool.traces.formats import WRITABLE
 from tidepool.traces.formats.redset import RedsetOptions
 from tidepool.traces.provenance import Recorded
 
@@ -46,46 +42,6 @@ def _option_list() -> str:
     return "\b\n" + "\n".join(aligned(rows))
 
 
-def _parse_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Check the format and its options."""
-    try:
-        if value is not None:
-            parse_format(value)
-    except TraceError as error:
-        raise click.BadParameter(f"{error}. {error.hint or ''}".rstrip(), ctx, param) from None
-    return value
-
-
-def _parse_columns(
-    ctx: click.Context, param: click.Parameter, value: str | None
-) -> dict[str, str] | None:
-    """Read FIELD=COLUMN,…; check it as far as that is possible without the file."""
-    if value is None:
-        return None
-    pairs = [item.partition("=") for item in value.split(",")]
-    if not all(field.strip() and column.strip() for field, _, column in pairs):
-        raise click.BadParameter("Write it as page=COLUMN,time=COLUMN,…", ctx, param)
-    columns = {field.strip(): column.strip() for field, _, column in pairs}
-    if len(columns) < len(pairs):
-        raise click.BadParameter("A field is given twice.", ctx, param)
-    try:
-        parse_columns(columns)
-    except TraceError as error:
-        raise click.BadParameter(f"{error}. {error.hint}", ctx, param) from None
-    return columns
-
-
-def _parse_rate(ctx: click.Context, param: click.Parameter, value: str) -> float:
-    """Read a fraction, or a percentage."""
-    try:
-        rate = float(value[:-1]) / 100 if value.endswith("%") else float(value)
-    except ValueError:
-        raise click.BadParameter(f'"{value}" is not a number.', ctx, param) from None
-    if not 0 < rate <= 1:
-        raise click.BadParameter(f"{value} is not above 0 and at most 1 (100%).", ctx, param)
-    return rate
-
-
 class HelpfulGroup(click.Group):
     """Shows its help when no subcommand is named."""
 
@@ -99,31 +55,9 @@ def trace() -> None:
     """Look at page traces, convert, sample and generate them."""
 
 
-read_options = (
-    click.option(
-        "--from",
-        "source_format",
-        callback=_parse_format,
-        metavar="FORMAT[:OPTION=VALUE,…]",
-        help="Format to read, if detection fails or to give it options.",
-    ),
-    click.option(
-        "--columns",
-        callback=_parse_columns,
-        metavar="FIELD=COLUMN,…",
-        help=columns_help,
-    ),
-    keys_option,
-)
 to_option = click.option(
     "--to", "target_format", type=click.Choice(WRITABLE), help="Format to write."
 )
-
-
-def _reading(command: Any) -> Any:
-    for option in reversed(read_options):
-        command = option(command)
-    return command
 
 
 FORMATS_EPILOG = f"""\
@@ -150,13 +84,11 @@ Options of redset (read only) and their defaults:
     show_default=True,
     help="How to print; json is an object a line for each trace.",
 )
-@_reading
+@reading_options
 def info(
     traces: tuple[str, ...],
     output: str,
-    source_format: str | None,
-    columns: Mapping[str, str] | None,
-    keys: str | None,
+    reading: Reading,
 ) -> None:
     """Show what is in traces: events, pages, relations, time.
 
@@ -170,19 +102,11 @@ def info(
     failures = Failures()
     for path in traces:
         with failures.reported():
-            opened = _open(path, source_format, columns, keys)
+            opened = open_file(path, reading)
             with watched("reading", opened) as read:
                 found = trace_info(read)
             click.echo(show(path, opened.format, found))
     failures.exit()
-
-
-def _open(
-    path: str, format: str | None, columns: Mapping[str, str] | None, keys: str | None
-) -> FileTrace:
-    trace = open_trace(path, format, columns, keys)
-    warn_of_flaws(path, trace)
-    return trace
 
 
 def _as_json(path: str, format: str, found: TraceInfo) -> str:
@@ -255,7 +179,7 @@ def _relations(found: TraceInfo) -> Iterator[str]:
 @trace.command(epilog=FORMATS_EPILOG)
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@_reading
+@reading_options
 @to_option
 @click.option(
     "--renumber",
@@ -265,16 +189,15 @@ def _relations(found: TraceInfo) -> Iterator[str]:
 def convert(
     source: str,
     target: str,
-    source_format: str | None,
-    columns: Mapping[str, str] | None,
-    keys: str | None,
+    reading: Reading,
     target_format: str | None,
     renumber: bool,
 ) -> None:
     """Convert a trace into another format.
 
     IN's contents determine its format, or else its name; OUT's name its own.
-    What OUT's format cannot hold is left out, with a warning.
+    What OUT's format cannot hold is left out, with a warning.  - is standard
+    input, and output.
 
     \b
     Examples:
@@ -283,7 +206,7 @@ def convert(
       tidepool trace convert --columns page=2,time=1:s disk.csv disk.parquet
       tidepool trace convert --to watt --renumber orders.parquet orders.csv
     """
-    opened: Trace = _open(source, source_format, columns, keys)
+    opened: Trace = open_file(source, reading)
     write(RenumberedTrace(opened) if renumber else opened, target, target_format)
 
 
@@ -291,21 +214,17 @@ def convert(
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @click.option(
-    "--rate", required=True, callback=_parse_rate, help="Fraction of the pages: 0.01 or 1%."
+    "--rate", required=True, type=RATE, metavar="R|P%", help="Share of the pages: 0.01 or 1%."
 )
-@click.option(
-    "--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="Which pages."
-)
-@_reading
+@click.option("--seed", type=NUMBER, default=0, show_default=True, metavar="N", help="Which pages.")
+@reading_options
 @to_option
 def sample(
     source: str,
     target: str,
     rate: float,
     seed: int,
-    source_format: str | None,
-    columns: Mapping[str, str] | None,
-    keys: str | None,
+    reading: Reading,
     target_format: str | None,
 ) -> None:
     """Keep the references to a part of the pages, chosen by a hash.
@@ -317,8 +236,9 @@ def sample(
     Examples:
       tidepool trace sample --rate 1% big.parquet small.parquet
       tidepool trace sample --rate 0.1 --seed 7 big.parquet other.parquet
+      zcat big.csv.gz | tidepool trace sample --rate 1% - - | tidepool curve -
     """
-    opened = _open(source, source_format, columns, keys)
+    opened = open_file(source, reading)
     write(sample_trace(opened, rate, seed), target, target_format)
 
 

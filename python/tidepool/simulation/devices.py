@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from tidepool.errors import TidepoolError
+from tidepool.notation import number
 
 
 @dataclass(frozen=True)
@@ -72,17 +72,16 @@ def parse_device(text: str) -> Device:
     if text in DEVICES:
         return DEVICES[text]
     kind, _, numbers = text.partition(":")
-    values = numbers.split(",")
-    number = r"[0-9]*\.?[0-9]+"
-    if kind != "network" or not all(re.fullmatch(number, value) for value in values):
+    times = [number(value) for value in numbers.split(",")]
+    if kind != "network" or None in times:
         raise TidepoolError(
             f'unknown device "{text}"',
             f"Use {', '.join(DEVICES)}, or network:RANDOM,SEQUENTIAL in microseconds for a page.",
         )
-    if len(values) not in (2, 4) or any(float(value) == 0 for value in values):
+    given = [time for time in times if time is not None and time > 0]
+    if len(times) not in (2, 4) or len(given) < len(times):
         raise TidepoolError(
             f'invalid device "{text}"',
             "Give two times above 0 (network:500,20), or four, the last two for writes.",
         )
-    times = [float(value) for value in values]
-    return Device(text, times[0], times[1], times[-2], times[-1])
+    return Device(text, given[0], given[1], given[-2], given[-1])

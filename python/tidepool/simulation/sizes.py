@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from tidepool._sim import ffi, lib
 from tidepool.errors import TidepoolError
+from tidepool.notation import binary, number, percentage
 from tidepool.simulation.events import Events, positioned
 from tidepool.traces.model import Trace
 
 PAGE_BYTES = 8192
 MAX_FRAMES = 2**31 - 1
-_UNITS = {"kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 
 @dataclass(frozen=True)
@@ -34,23 +33,40 @@ class Size:
 
 
 def parse_size(text: str) -> Size:
-    """Return the size that ``N``, ``P%`` or ``SIZE`` (``64MB``; 8 KiB pages) stands for."""
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(%|[kKmMgGtT][bB])?\s*", text)
-    if not match:
-        raise TidepoolError(
-            f'invalid size "{text}"',
-            "Use a number of frames (1000), a share of the pages (10%) or bytes (64MB).",
-        )
-    number, unit = float(match[1]), (match[2] or "").lower()
-    if unit == "%":
-        if not 0 < number <= 100:
+    """Return the size that is written: frames, P% of the pages, or bytes (pages of 8 KiB).
+
+    1000, 1_000, 1e3; 5%; 64MB, 64M, 1.5GB, 64MiB.
+    """
+    if (share := percentage(text)) is not None:
+        if not 0 < share <= 1:
             raise TidepoolError(
                 f'size "{text}" is out of range', "Use a share above 0% and up to 100%."
             )
-        return Size(share=number / 100)
-    frames = number * _UNITS[unit] / PAGE_BYTES if unit else number
-    if not unit and not number.is_integer():
-        raise TidepoolError(f'invalid size "{text}"', "Use a whole number of frames.")
+        return Size(share=share)
+    if text.strip().lower().endswith("k"):
+        # people mean a thousand frames by it as often as a kilobyte
+        raise TidepoolError(f'invalid size "{text}"', "Use frames (10000) or bytes (80MB, 64kB).")
+    size = binary(text)
+    frames = number(text) if size is None else size / PAGE_BYTES
+    if frames is None or (size is None and not frames.is_integer()):
+        raise TidepoolError(
+            f'invalid size "{text}"',
+            "Use a whole number of frames (1000), a share of the pages (10%) or bytes (64MB).",
+        )
+    return _of_frames(text, frames)
+
+
+def size_of(value: float) -> Size:
+    """Return the size of so many frames; raise TidepoolError if there can be none."""
+    if isinstance(value, bool) or not float(value).is_integer():
+        raise TidepoolError(
+            f"{value!r} is not a number of frames",
+            'Use a whole number (1000), or text: "5%" of the pages, "64MB".',
+        )
+    return _of_frames(f"{value:g}" if isinstance(value, float) else str(value), float(value))
+
+
+def _of_frames(text: str, frames: float) -> Size:
     if not 1 <= frames <= MAX_FRAMES:
         raise TidepoolError(
             f'size "{text}" is out of range', f"Use 1 to {MAX_FRAMES} frames of 8 kB."

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tidepool.errors import TraceError
+from tidepool.notation import integer, number
 
 Parameters = TypeVar("Parameters")
 
@@ -58,15 +59,21 @@ def parse_parameters(kind: type[Parameters], words: Mapping[str, str]) -> Parame
     for name in words:
         if name not in known:
             raise TraceError(f'there is no parameter "{name}"', f"There are: {', '.join(known)}.")
-    return kind(**{name: _parsed(known[name], word) for name, word in words.items()})
+    return kind(
+        **{
+            name: parse_parameter(known[name], type(known[name].default), word)
+            for name, word in words.items()
+        }
+    )
 
 
-def _parsed(item: Field[Any], word: str) -> Any:
-    try:
-        return int(word) if isinstance(item.default, int) else float(word)
-    except ValueError:
-        wanted = "a whole number" if isinstance(item.default, int) else "a number"
-        raise _invalid(item, word, wanted) from None
+def parse_parameter(item: Field[Any], kind: type[Any], word: str) -> float:
+    """Return the number of this kind, int or float, that is written for a field."""
+    value = integer(word) if kind is int else number(word)
+    if value is None:
+        raise _invalid(item, word, "a whole number" if kind is int else "a number")
+    _check_range(item, value)
+    return value
 
 
 def _check(item: Field[Any], value: Any) -> None:
@@ -84,7 +91,11 @@ def _check(item: Field[Any], value: Any) -> None:
         raise _invalid(item, value, "a number")
     if isinstance(item.default, int) and not isinstance(value, (int, np.integer)):
         raise _invalid(item, value, "a whole number")
-    low, high = item.metadata["min"], item.metadata["max"]
+    _check_range(item, value)
+
+
+def _check_range(item: Field[Any], value: Any) -> None:
+    low, high = item.metadata.get("min"), item.metadata.get("max")
     if (
         not math.isfinite(value)
         or (low is not None and value < low)

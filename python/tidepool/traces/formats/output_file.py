@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
+STANDARD_OUTPUT = "-"
+
 
 @contextmanager
 def new_file(path: str) -> Iterator[IO[bytes]]:
@@ -16,8 +18,12 @@ def new_file(path: str) -> Iterator[IO[bytes]]:
 
     Until then it is a temporary file in the same directory, deleted after a
     failure.  What exists and is not a regular file, a pipe or a device,
-    is written to as it is.
+    is written to as it is; so is standard output (``-``).
     """
+    if path == STANDARD_OUTPUT:
+        with open(1, "wb", closefd=False) as file:
+            yield file
+        return
     try:
         special = not stat.S_ISREG(os.stat(path).st_mode)
     except FileNotFoundError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from tidepool.errors import TraceError
+from tidepool.notation import pairs
 from tidepool.traces.formats.arc import ArcTrace, write_arc
 from tidepool.traces.formats.base import FileTrace
 from tidepool.traces.formats.csv import CsvTrace, write_csv
@@ -194,9 +195,8 @@ def parse_format(text: str) -> tuple[Format, RedsetOptions | None]:
         return format, None
     if format.options is None:
         raise TraceError(f'the trace format "{name}" has no options')
-    pairs = [item.partition("=") for item in rest.split(",")]
-    words = {option.strip(): value.strip() for option, _, value in pairs}
-    if len(words) < len(pairs) or not all(words) or not all(words.values()):
+    words = pairs(rest)
+    if words is None:
         raise TraceError(
             f'invalid options "{rest}"', f"Write {name}:OPTION=VALUE,…, each option once."
         )

@@ -14,7 +14,7 @@ from tidepool.traces.columns import references, select
 from tidepool.traces.formats.base import NotHeldError
 from tidepool.traces.formats.detection import format_of_name
 from tidepool.traces.formats.input_file import COMPRESSIONS, Compression, trace_errors
-from tidepool.traces.formats.output_file import new_file
+from tidepool.traces.formats.output_file import STANDARD_OUTPUT, new_file
 from tidepool.traces.formats.registry import WRITABLE, Format, find_format
 from tidepool.traces.model import PAGE_SIZE, Chunk, Kind, Trace
 
@@ -29,15 +29,17 @@ class Written:
 
 
 def write_trace(trace: Trace, path: str | os.PathLike[str], format: str | None = None) -> Written:
-    """Write a trace to a file and return what of it got lost.
+    """Write a trace to a file and return what of it got lost; ``-`` is standard output.
 
-    Without ``format`` the name's extension determines it; a further .gz, .xz or
-    .zst compresses.  After an error the file is what it was before.
+    Without ``format`` the name's extension determines it (native, on standard output); a further
+    .gz, .xz or .zst compresses.  After an error the file is what it was before.
 
     Raises TraceError if the format is unknown, the trace cannot be read, has
     nothing that the format holds, or the file cannot be written.
     """
     path = os.fspath(path)
+    if format is None and path == STANDARD_OUTPUT:
+        format = "native"
     into = find_format(format) if format is not None else format_of_name(path)
     if into is None:
         raise TraceError(
