@@ -112,6 +112,10 @@ class PolicySpec:
             for param, value in zip(self.policy.params, self.params().values(), strict=True)
         }
 
+    def begin(self) -> Instance:
+        """Return the policy for one replay."""
+        return Instance(self.policy.handle)
+
     def array(self) -> Any:
         """Return the values as the C layer takes them: double[TP_MAX_PARAMS]."""
         values = list(self.params().values())
@@ -120,6 +124,24 @@ class PolicySpec:
     def __reduce__(self) -> tuple[Any, ...]:
         # handles are addresses in this process; elsewhere, look it up again
         return parse_policy, (str(self),)
+
+
+class Instance:
+    """A policy in one replay: ``handle`` is what the C layer takes.
+
+    Those in C need no more.  Others begin with start, when the pool has its
+    frames; their errors are raised by check, to be called after each call of
+    the C layer.
+    """
+
+    def __init__(self, handle: Any) -> None:
+        self.handle = handle
+
+    def start(self, frames: int, seed: int) -> None:
+        """Begin: the pool has this many frames."""
+
+    def check(self) -> None:
+        """Raise the first error since the beginning."""
 
 
 _KINDS = {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tidepool._sim import ffi, lib
 from tidepool.errors import TidepoolError, TraceError
-from tidepool.policies import PolicySpec
+from tidepool.policies import Instance, PolicySpec
 from tidepool.simulation.events import Events, positioned, references
 from tidepool.simulation.layouts import Layout, LayoutResult, PoolResult, recorded_policy
 from tidepool.simulation.options import Options
@@ -37,6 +37,7 @@ class _Pool:
 
     name: str
     spec: PolicySpec
+    policy: Instance
 
 
 class LayoutReplay:
@@ -64,7 +65,10 @@ class LayoutReplay:
         self._repetitions = Repetitions(options.correlation_window)
         self._ended: list[PoolResult] = []  # pools that have been dropped
         numbered = layout.numbered()
-        self._pools = {number: _Pool(pool.name, pool.spec) for number, pool in numbered.items()}
+        self._pools = {
+            number: _Pool(pool.name, pool.spec, pool.spec.begin())
+            for number, pool in numbered.items()
+        }
         self._assigned = _Assignment(
             {relation: number for number, pool in numbered.items() for relation in pool.relations}
         )
@@ -74,7 +78,7 @@ class LayoutReplay:
         arrays = []  # what specs points to
         for number, pool in numbered.items():
             arrays.append(pool.spec.array())
-            specs[number].policy = pool.spec.policy.handle
+            specs[number].policy = self._pools[number].policy.handle
             specs[number].params = arrays[-1]
             specs[number].frames = pool.frames
         counted = {
@@ -90,6 +94,8 @@ class LayoutReplay:
         if made == ffi.NULL:
             raise MemoryError(f"no memory to simulate pools of {layout.frames} frames")
         self._layout = ffi.gc(made, lib.tps_layout_free)
+        for number, pool in numbered.items():
+            self._pools[number].policy.start(pool.frames, seed)
 
     # ---- events ----
 
@@ -138,6 +144,7 @@ class LayoutReplay:
         events = Events(chunk, position + part.start)
         if not lib.tps_layout_feed(self._layout, events.pointer):
             raise MemoryError(f"no memory to simulate pools of {self.layout.frames} frames")
+        self._check_policies()
         if self._per_event:
             self._missed.append(missed_of(lib.tps_layout_whole(self._layout), events))
 
@@ -161,6 +168,11 @@ class LayoutReplay:
             lib.tps_layout_move(self._layout, 0, number, missing, now)
         else:
             lib.tps_layout_move(self._layout, number, 0, -missing, now)
+        self._check_policies()
+
+    def _check_policies(self) -> None:
+        for pool in self._pools.values():
+            pool.policy.check()
 
     def _define(self, number: int, definition: bytes, now: int) -> None:
         """Follow a recorded definition; its buffers move by events of their own."""
@@ -180,7 +192,7 @@ class LayoutReplay:
             self._layout, number, spec.policy.handle, spec.array(), now
         ):
             raise MemoryError(f'no memory for policy {spec} of pool "{pool.name}"')
-        self._pools[number] = _Pool(pool.name, spec)
+        self._pools[number] = _Pool(pool.name, spec, spec.begin())
 
     # ---- results ----
 

@@ -70,15 +70,17 @@ class Replay:
                 "per_event": per_event,
             },
         )
+        self._policy = spec.begin()
         if spec.policy.handle is None:
             bypass = bool(spec.params()["bypass"])
             replay = lib.tps_replay_new_opt(made, bypass, c_options)
         else:
-            cache = lib.tps_cache_new(spec.policy.handle, spec.array(), capacity, made, seed)
+            cache = lib.tps_cache_new(self._policy.handle, spec.array(), capacity, made, seed)
             replay = lib.tps_replay_new(cache, c_options) if cache != ffi.NULL else ffi.NULL
         if replay == ffi.NULL:
             raise MemoryError(f"no memory to simulate {spec} with {frames} frames")
         self._replay = ffi.gc(replay, lib.tps_replay_free)
+        self._policy.start(made, seed)
         self._tiers: list[Tier] = []
 
     def attach(self, ssd: Ssd) -> Tier:
@@ -116,6 +118,7 @@ class Replay:
             if frames is not None:
                 now = position + end if chunk.time is None else int(chunk.time[end])
                 lib.tps_replay_resize(self._replay, frames, now)
+                self._policy.check()
             for tier in self._tiers:
                 tier.restart()
             start = end
@@ -140,6 +143,7 @@ class Replay:
         events = Events(chunk, position + part.start, next_use, before)
         if not lib.tps_replay_feed(self._replay, events.pointer):
             raise MemoryError(f"no memory to simulate {self.spec} with {self.frames} frames")
+        self._policy.check()
         if self._per_event:
             self._missed.append(missed_of(self._replay, events))
         if self._tiers:

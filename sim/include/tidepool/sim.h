@@ -168,6 +168,41 @@ int			tps_scans_check(const tps_scans *scans, char *text, size_t size);
 /* The scans that the cache's policy may ask; NULL, the default: none. */
 void		tps_cache_set_scans(tps_cache *cache, const tps_scans *scans);
 
+/* ---- a policy of the caller's ---- */
+
+/*
+ * A policy whose decisions are made by functions of the caller: prototypes in
+ * other languages.  One object serves one pool, which it must outlive.  Each
+ * function gets arg first; the operations are those of policy.h, by frame.
+ *
+ * resized: the pool has this many frames now.  victim: a resident frame for
+ * which tps_foreign_usable is true, or TP_NONE or TP_REFUSED; the incoming page
+ * is UINT64_MAX if there is none because the pool shrinks.
+ */
+typedef struct tps_foreign tps_foreign;
+typedef struct tps_foreign_calls
+{
+	void		(*resized) (void *arg, uint32_t frames);
+	void		(*hit) (void *arg, uint32_t frame, const tp_access *access);
+	uint32_t	(*victim) (void *arg, uint64_t page, const tp_access *access);
+	void		(*evict) (void *arg, uint32_t frame, const tp_access *access);
+	void		(*admit) (void *arg, uint32_t frame, uint64_t page,
+						  const tp_access *access);
+	void		(*forget) (void *arg, uint32_t frame);
+} tps_foreign_calls;
+
+/* counts_all: hit is also called for references that do not promote. */
+tps_foreign *tps_foreign_new(const tps_foreign_calls *calls, void *arg,
+							 bool counts_all);
+void		tps_foreign_free(tps_foreign *foreign);
+const tp_policy *tps_foreign_policy(const tps_foreign *foreign);
+
+/* May this frame be the victim?  Only while victim is called. */
+bool		tps_foreign_usable(const tps_foreign *foreign, uint32_t frame);
+
+/* Make no further calls; the oldest usable page is the victim from now on. */
+void		tps_foreign_stop(tps_foreign *foreign);
+
 /* ---- replay ---- */
 
 /* What a bitmap scan, which begins with event `event`, will read. */
