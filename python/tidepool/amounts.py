@@ -1,6 +1,8 @@
-"""Amounts as people read them: counts, ratios, bytes, durations."""
+"""Amounts as people read them: counts, ratios, bytes, durations; in aligned columns."""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Sequence
 
 from tidepool.simulation.sizes import PAGE_BYTES
 
@@ -42,3 +44,15 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}"
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Return rows as lines with aligned columns; those in ``right``, at their right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

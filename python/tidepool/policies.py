@@ -244,8 +244,9 @@ def find_policy(name: str) -> Policy:
     }
     if name in by_name:
         return by_name[name]
-    close = difflib.get_close_matches(name, by_name, n=1)
-    hint = f'Did you mean "{close[0]}"?' if close else '"tidepool policies" lists them.'
+    close = [f'"{known}"' for known in difflib.get_close_matches(name, by_name)]
+    either = " or ".join(filter(None, (", ".join(close[:-1]), *close[-1:])))
+    hint = f"Did you mean {either}?" if close else '"tidepool policies" lists them.'
     raise PolicyError(f'unknown policy "{name}"', hint)
 
 

@@ -14,9 +14,10 @@ import pytest
 from cli.conftest import Call
 from simulation.generated import zipf
 from tidepool import parse_policy, policies
-from tidepool.cli import compare as command
-from tidepool.cli.compare_report import Comparison
+from tidepool.experiments.comparison import Comparison, ComparisonPlan
+from tidepool.options import Input, parse_sizes
 from tidepool.simulation import Cell, simulate
+from tidepool.traces import open_trace
 
 
 def test_defaults_are_all_policies_eight_sizes_and_clock(ok: Call, folder: Path) -> None:
@@ -77,8 +78,10 @@ def test_baseline_and_opt_are_always_there(ok: Call, folder: Path) -> None:
 
 def test_the_last_seeds_there_are(ok: Call, folder: Path) -> None:
     dice = replace(parse_policy("lru"), policy=replace(parse_policy("lru").policy, randomized=True))
-    cells = command._cells([dice], [5], 2**64 - 1, 3)
-    assert [cell.seed for cell in cells] == [2**64 - 1, 0, 1]
+    plan = ComparisonPlan([], dice, parse_sizes("5"), seed=2**64 - 1, seeds=3)
+    (grid,) = plan.grids(Input(open_trace(folder / "loop.csv")))
+    seeds = [cell.seed for cell in grid.cells if cell.spec == dice]
+    assert seeds == [2**64 - 1, 0, 1]
     ok(f"compare {folder}/loop.csv --frames 9 --seed {2**64 - 1} --seeds 2")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from cli.conftest import Call
 from tidepool import parse_policy, policies
-from tidepool.cli.curve import spread_sizes
+from tidepool.experiments.curves import spread_sizes
 from tidepool.simulation import Cell, Options, Sampling, count_pages, exact_lru_curve, simulate
 from tidepool.traces import open_trace
 

@@ -47,13 +47,14 @@ def test_notebook(capsys: pytest.CaptureFixture[str]) -> None:
     for block in blocks("python"):
         exec(compile(block, "docs/simulator.md", "exec"), names)
     out = capsys.readouterr().out
-    assert "clock " in out and "opt " in out
+    assert "clock " in out and "opt " in out and "lirs:hir=0.02" in out
     assert Path("orders.svg").read_text().startswith("<?xml")
     assert "\nT1: 4 | T2: 2 1 | B1: 3 | B2: | p=1\n" in out
 
 
 def test_ssd_tier(call: Call, capsys: pytest.CaptureFixture[str]) -> None:
-    command = blocks("", "ssd-tier")[0].replace("\\\n", " ")
+    (command,) = (text for text in blocks("", "ssd-tier") if text.startswith("tidepool simulate"))
+    command = command.replace("\\\n", " ")
     out = call(shlex.split(command)[1:])
     assert (out.status, out.err) == (0, "")
     assert "opt" in out.out

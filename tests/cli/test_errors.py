@@ -15,11 +15,13 @@ from cli.conftest import Call
 from cli.files import FIELDS, write_csv
 from simulation.generated import Event, EventTrace
 from tidepool import parse_policy
-from tidepool.cli.cluster import Backend
 from tidepool.cli.failures import Failures
-from tidepool.cli.grids import Grid, replay_grids
-from tidepool.cli.inputs import Input, inputs
+from tidepool.cli.grids import replay_grids
+from tidepool.cli.inputs import inputs
 from tidepool.errors import TraceError
+from tidepool.experiments.backend import Backend
+from tidepool.experiments.plan import Grid
+from tidepool.options import Input
 from tidepool.simulation import Cell, Options
 from tidepool.traces import Chunk, Kind
 
@@ -168,7 +170,7 @@ def test_a_bad_trace_does_not_end_the_rest(
     kept: int,
 ) -> None:
     """Nor do several; the others are as they would be alone."""
-    monkeypatch.setattr("tidepool.cli.inputs.KEPT_EVENTS", kept)
+    monkeypatch.setattr("tidepool.options.input.KEPT_EVENTS", kept)
     options = [*command, "--warmup", "100", "--format", "csv"]
     good = [folder / "loop.csv", folder / "zipf.csv"]
     paths = [bad / "none.csv", good[0], *(bad / f"{name}.csv" for name in BAD), good[1]]
@@ -269,7 +271,7 @@ def test_trace_that_turns_out_damaged_late(
 
     trace = Truncated([Event(i % 5) for i in range(50)], name="late")
     monkeypatch.setattr("tidepool.cli.inputs.open_trace", lambda *_: trace)
-    monkeypatch.setattr("tidepool.cli.inputs.KEPT_EVENTS", kept)
+    monkeypatch.setattr("tidepool.options.input.KEPT_EVENTS", kept)
     assert_one_line(call, [*command, "late.csv"], 1, "ends in the middle of an event")
 
 

@@ -276,3 +276,23 @@ def test_a_sample_of_pages_is_not_replayed_into_pools(call: Call, tmp_path: Path
     out = call("simulate", path)
     assert out.status == 1
     assert "some: a sample of the pages does not show what happened in pools" in out.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--sample 50%", "pools cannot be sampled"),
+        ("--ssd-policy lru --ssd-frames 9", "pools above an SSD are not simulated"),
+        ("--resize 1:9", "a recording says how its pools were resized"),
+    ],
+)
+def test_what_goes_with_recorded_pools(
+    call: Call, tmp_path: Path, options: str, message: str
+) -> None:
+    path = tmp_path / "whole.rec"
+    beginning = header(version=3, pools=[DEFAULT, HOT])
+    path.write_bytes(beginning + record(1, 300, 1) + end())
+    out = call("simulate", path, options)
+    assert (out.status, out.out) == (1, "")
+    assert out.err.startswith(f"tidepool: error: {message}\nHINT:  Name policies and frames")
+    assert call("simulate", path).status == 0

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from tidepool.cli.printing import megabytes, percent, points, print_table
+from tidepool.amounts import megabytes, percent, points
+from tidepool.cli.printing import print_table
 
 HEADERS = ("policy", "1%", "2%", "5%")
 ROWS = (("clock", "11.11", "22.22", "55.55"), ("lru", "1.00", "2.00", "5.00"))

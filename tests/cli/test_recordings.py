@@ -86,7 +86,7 @@ def test_what_needs_options(call: Call, monday: Path, folder: Path, tmp_path: Pa
     assert out.err == (
         'tidepool: error: theirs: recorded under "second_chance",'
         " which the simulator does not have\n"
-        "HINT:  Choose a policy with --policy.\n"
+        "HINT:  Choose a policy.\n"
     )
 
 

@@ -12,9 +12,10 @@ import pytest
 
 from cli.conftest import Call
 from cli.files import write_csv
-from simulation.generated import Event
+from simulation.generated import Event, looping
 from tidepool import parse_policy, policies
-from tidepool.cli import simulate as command
+from tidepool.experiments.plan import Plan
+from tidepool.options import Input, parse_sizes
 from tidepool.simulation import Cell, Options, Sampling, count_pages, simulate
 from tidepool.traces import open_trace
 
@@ -128,7 +129,7 @@ def test_traces_that_are_too_long_to_keep_are_streamed(
         "--warmup 10%",
     ]
     expected = timeless(ok(args).records)
-    monkeypatch.setattr("tidepool.cli.inputs.KEPT_EVENTS", 100)
+    monkeypatch.setattr("tidepool.options.input.KEPT_EVENTS", 100)
     assert timeless(ok(args).records) == expected
 
 
@@ -213,8 +214,9 @@ def test_sample_seeds_choose_other_pages(ok: Call, folder: Path) -> None:
 def test_seeds_matter_to_randomized_policies_only() -> None:
     lru = parse_policy("lru")
     dice = replace(lru, policy=replace(lru.policy, randomized=True))
-    cells = command._cells([lru, dice], [5, 6], [7, 8], [None])
-    assert [(cell.spec == dice, cell.frames, cell.seed) for cell in cells] == [
+    plan = Plan(specs=(lru, dice), frames=parse_sizes("5,6"), seeds=(7, 8))
+    (grid,) = plan.grids(Input(looping(10, 20)))
+    assert [(cell.spec == dice, cell.frames, cell.seed) for cell in grid.cells] == [
         (False, 5, 7),
         (False, 6, 7),
         (True, 5, 7),

@@ -16,7 +16,8 @@ from tidepool.advice.words import (
     verdict,
     where_rows,
 )
-from tidepool.cli.printing import aligned, count, megabytes, percent, print_table
+from tidepool.amounts import aligned, count, megabytes, percent
+from tidepool.cli.printing import print_table
 
 WIDTH = 88
 HERE = "◀ you are here"

@@ -17,7 +17,7 @@ from rich.progress import (
 )
 
 from tidepool.traces import Trace
-from tidepool.traces.watched import Watched
+from tidepool.traces.wrapped import Watched
 
 Advance = Callable[[int], None]
 

@@ -6,32 +6,24 @@ import importlib
 import logging
 import os
 from collections.abc import Iterator
-from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
+from tidepool.cli.bar import bar
 from tidepool.cli.options import Running
 from tidepool.errors import TidepoolError
+from tidepool.experiments.backend import Backend
 
 TIMEOUT = 10  # seconds to wait for a scheduler
-
-
-@dataclass(frozen=True)
-class Backend:
-    """``executor`` is None for threads here; ``workers`` how many jobs run at once."""
-
-    executor: Executor | None
-    workers: int
 
 
 @contextmanager
 def backend(running: Running) -> Iterator[Backend]:
     """Provide what ``--workers`` or ``--scheduler`` ask for."""
     if running.scheduler is None:
-        yield Backend(None, running.workers or os.cpu_count() or 1)
+        yield Backend(None, running.workers or os.cpu_count() or 1, bar)
         return
     if running.workers is not None:
         raise click.UsageError("--workers is for threads here: it cannot go with --scheduler")
@@ -68,7 +60,7 @@ def _cluster(address: str) -> Iterator[Backend]:
                 f'the scheduler "{address}" has no workers',
                 f"Add some with: dask worker {address}.",
             )
-        yield Backend(client.get_executor(), threads)
+        yield Backend(client.get_executor(), threads, bar)
     except ModuleNotFoundError as error:
         raise TidepoolError(
             f"the workers of the cluster have no module {error.name}",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from tidepool.cli.cluster import backend
-from tidepool.cli.compare_report import Comparison
+from tidepool.cli.compare_report import print_tables
 from tidepool.cli.failures import Failures
-from tidepool.cli.grids import Grid, replay_grids
+from tidepool.cli.grids import replay_grids
 from tidepool.cli.inputs import inputs, open_traces
 from tidepool.cli.options import (
     POLICY,
@@ -29,12 +28,9 @@ from tidepool.cli.options import (
     warmup_option,
 )
 from tidepool.cli.printing import CsvPrinter, print_json
-from tidepool.options import Amount, GivenSize, Input
-from tidepool.policies import PolicySpec, parse_policy
-from tidepool.simulation import Cell, Options, Result, Sampling
-
-SIZES = ("1%", "2%", "5%", "10%", "20%", "40%", "60%", "80%")
-OPT = parse_policy("opt")
+from tidepool.experiments.comparison import SIZES, Comparison, ComparisonPlan, picture
+from tidepool.options import Amount, GivenSize
+from tidepool.policies import PolicySpec
 
 
 @click.command()
@@ -89,67 +85,26 @@ def compare(
       tidepool compare *.parquet --baseline lru --sample 5%
       tidepool compare orders.trace --policy arc,lirs --seeds 5
     """
-    specs = tuple(dict.fromkeys([baseline, *(s for s in policies if s != OPT), OPT]))
-    sampling = Sampling(sample, seed) if sample is not None else None
-
-    def grids(input: Input) -> Iterator[Grid]:
-        options = Options(warmup=warmup.resolve(input.references), sampling=sampling)
-        sizes = [input.frames(size) for size in frames]
-        yield Grid(input, _cells(specs, sizes, seed, seeds), options)
-
+    plan = ComparisonPlan(policies, baseline, frames, seed, seeds, warmup, sample)
     printer = CsvPrinter()
     comparisons: list[Comparison] = []
     failures = Failures()
     with backend(running) as where:
         opened = open_traces(traces, reading, failures)
         each = inputs(opened, where.executor is None, failures)
-        for done, results in replay_grids(each, grids, where, failures):
-            comparison = Comparison(
-                trace=done.input.name,
-                policies=specs,
-                baseline=baseline,
-                opt=OPT,
-                sizes=tuple(size.text for size in frames),
-                frames=tuple(done.input.frames(size) for size in frames),
-                results=_by_cell(done.cells, results),
-                warmup=done.options.warmup,
-            )
+        for done, results in replay_grids(each, plan.grids, where, failures):
+            comparison = plan.comparison(done, results)
             comparisons.append(comparison)
             _print(comparison, output, printer)
     if plot and comparisons:
-        from tidepool.plots import HeatMap, heat_figure, save
+        from tidepool.plots import save
 
-        maps = [
-            HeatMap(c.trace, str(to), tuple(map(str, specs)), c.sizes, c.differences(to))
-            for c in comparisons
-            for to in c.references()
-        ]
-        save(heat_figure(maps), plot)
+        save(picture(comparisons), plot)
     failures.exit()
-
-
-def _cells(specs: Sequence[PolicySpec], sizes: Sequence[int], seed: int, seeds: int) -> list[Cell]:
-    """Return the replays to make, each once: with several seeds if the policy is randomized."""
-    cells = [
-        Cell(spec, size, (seed + i) % 2**64)
-        for spec in specs
-        for size in sizes
-        for i in range(seeds if spec.policy.randomized else 1)
-    ]
-    return list(dict.fromkeys(cells))
-
-
-def _by_cell(
-    cells: Sequence[Cell], results: Sequence[Result]
-) -> dict[tuple[PolicySpec, int], list[Result]]:
-    found: dict[tuple[PolicySpec, int], list[Result]] = {}
-    for cell, result in zip(cells, results, strict=True):
-        found.setdefault((cell.spec, cell.frames), []).append(result)
-    return found
 
 
 def _print(comparison: Comparison, output: str, printer: CsvPrinter) -> None:
     if output == "table":
-        comparison.print_tables()
+        print_tables(comparison)
     for record in comparison.records() if output != "table" else ():
         printer.print(record) if output == "csv" else print_json(record)

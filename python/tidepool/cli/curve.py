@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import click
-import numpy as np
 
-from tidepool.cli.bar import Advance, bar
-from tidepool.cli.cluster import Backend, backend
+from tidepool.amounts import count, megabytes, percent
+from tidepool.cli.cluster import backend
 from tidepool.cli.failures import Failures
-from tidepool.cli.grids import warmup_too_long
 from tidepool.cli.inputs import inputs, open_traces
 from tidepool.cli.options import (
     Parsed,
@@ -30,35 +25,11 @@ from tidepool.cli.options import (
     traces_argument,
     warmup_option,
 )
-from tidepool.cli.printing import (
-    CsvPrinter,
-    count,
-    megabytes,
-    percent,
-    print_json,
-    print_table,
-)
-from tidepool.options import Amount, GivenSize, Input, parse_number
-from tidepool.policies import PolicySpec, parse_policy
-from tidepool.simulation import Curve, Sampling, exact_lru_curve, sampled_curves
-from tidepool.traces.model import Trace
-
-SMALLEST = 0.001  # of the distinct pages: where a logarithmic spread begins
-DRAWN = 1000  # points of an exact curve in a picture
-LRU = parse_policy("lru")
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What is asked of each trace."""
-
-    specs: Sequence[PolicySpec]
-    frames: Sequence[GivenSize]
-    points: int
-    spread: str
-    sampling: Sampling | None
-    control: bool
-    seed: int
+from tidepool.cli.printing import CsvPrinter, print_json, print_table
+from tidepool.experiments.curves import SPREADS, CurvePlan, Curves
+from tidepool.options import Amount, GivenSize, parse_number
+from tidepool.policies import PolicySpec
+from tidepool.simulation import Curve
 
 
 @click.command()
@@ -75,7 +46,7 @@ class _Plan:
 )
 @click.option(
     "--spread",
-    type=click.Choice(["log", "linear"]),
+    type=click.Choice(SPREADS),
     default="log",
     show_default=True,
     help="Spacing of these sizes, and scale of the picture.",
@@ -122,15 +93,7 @@ def curve(
       tidepool curve orders.trace --policy lru,arc,opt
       tidepool curve huge.parquet --policy all --sample 1% --format csv
     """
-    plan = _Plan(
-        specs=policies,
-        frames=frames,
-        points=points,
-        spread=spread,
-        sampling=Sampling(sample, seed) if sample is not None else None,
-        control=control,
-        seed=seed,
-    )
+    plan = CurvePlan(policies, frames, points, spread, seed, warmup, sample, control)
     printer = CsvPrinter()
     drawn: list[Curve] = []
     failures = Failures()
@@ -138,16 +101,13 @@ def curve(
         opened = open_traces(traces, reading, failures)
         for input in inputs(opened, where.executor is None, failures):
             with failures.reported():
-                sizes = _sizes(input, plan)
-                skipped = warmup.resolve(input.references)
-                curves, fine = _curves(input, sizes, plan, skipped, where)
-                drawn += fine if plot else []
+                done = plan.curves(input, where)
+                drawn += done.fine if plot else []
                 if output == "table":
-                    _print_table(input, sizes, curves)
+                    _print_table(done)
                     continue
-                for spec, made in zip(plan.specs, curves, strict=True):
-                    for record in _records(spec, made, seed, skipped):
-                        printer.print(record) if output == "csv" else print_json(record)
+                for record in done.records():
+                    printer.print(record) if output == "csv" else print_json(record)
     if plot and drawn:
         from tidepool.plots import curve_figure, save
 
@@ -155,103 +115,13 @@ def curve(
     failures.exit()
 
 
-def _sizes(input: Input, plan: _Plan) -> list[int]:
-    """Return the numbers of frames to take the curves at, ascending."""
-    if plan.frames:
-        return sorted({input.frames(size) for size in plan.frames})
-    smallest = 1 / plan.sampling.rate if plan.sampling else 1  # a frame of the sample's
-    return spread_sizes(smallest, input.pages(), plan.points, plan.spread)
-
-
-def spread_sizes(smallest: float, pages: int, points: int, spread: str) -> list[int]:
-    """Return about this many sizes up to the number of pages, ascending and distinct."""
-    first = max(smallest, SMALLEST * pages if spread == "log" else pages / points)
-    between = np.geomspace if spread == "log" else np.linspace
-    sizes = between(min(first, pages), pages, points)
-    return sorted({max(1, round(float(size))) for size in sizes})
-
-
-def _curves(
-    input: Input, sizes: Sequence[int], plan: _Plan, warmup: int, where: Backend
-) -> tuple[list[Curve], list[Curve]]:
-    """Return a curve per policy at these sizes; and again, as finely as a picture wants them."""
-    exact = [spec for spec in plan.specs if spec == LRU and plan.sampling is None]
-    others = [spec for spec in plan.specs if spec not in exact]
-    made: dict[PolicySpec, Curve] = {}
-    fine: dict[PolicySpec, Curve] = {}
-    if exact:
-        drawn = np.unique(np.geomspace(sizes[0], sizes[-1], DRAWN).round().astype(int))
-        every = _lru(input, sorted({*sizes, *drawn.tolist()}), warmup, where)
-        made[LRU], fine[LRU] = _at(every, sizes), every
-    if others:
-        steps = (input.trace.length or 0) * len(others) * len(sizes)
-        with bar(f"simulating {input.name}", steps or None) as advance:
-            simulated = sampled_curves(
-                input.trace,
-                others,
-                sizes,
-                plan.sampling,
-                warmup,
-                plan.seed,
-                where.executor,
-                advance,
-                where.workers,
-                plan.control,
-                input.known_pages,
-            )
-        made |= zip(others, simulated, strict=True)
-    curves = [made[spec] for spec in plan.specs]
-    if any(one.requests == 0 for one in curves):
-        raise warmup_too_long(input)
-    return curves, [fine.get(spec, made[spec]) for spec in plan.specs]
-
-
-def _lru(input: Input, sizes: Sequence[int], warmup: int, where: Backend) -> Curve:
-    if where.executor is not None:
-        return where.executor.submit(exact_lru_at, input.trace, sizes, warmup).result()
-    with bar(f"stack distances of {input.name}", input.trace.length) as advance:
-        return exact_lru_at(input.trace, sizes, warmup, advance)
-
-
-def exact_lru_at(
-    trace: Trace, sizes: Sequence[int], warmup: int, progress: Advance | None = None
-) -> Curve:
-    """Return the exact curve of LRU at these sizes only: less to send than all of it."""
-    return _at(exact_lru_curve(trace, warmup, progress), sizes)
-
-
-def _at(curve: Curve, sizes: Sequence[int]) -> Curve:
-    ratios = np.array([curve.at(size) for size in sizes])
-    return replace(curve, frames=np.array(sizes, dtype=np.int64), miss_ratio=ratios)
-
-
-def _records(spec: PolicySpec, curve: Curve, seed: int, warmup: int) -> Iterator[dict[str, Any]]:
-    """Yield a record per point."""
-    for i, frames in enumerate(curve.frames.tolist()):
-        miss_ratio = float(curve.miss_ratio[i])
-        record = {
-            "trace": curve.trace,
-            "policy": spec.policy.name,
-            "params": spec.typed_params(),
-            "frames": frames,
-            "requests": curve.requests,
-            "misses": round(miss_ratio * curve.requests),
-            "miss_ratio": miss_ratio,
-            "seed": seed,
-            "warmup": warmup,
-        }
-        if curve.error is not None:
-            record |= {"sample_rate": curve.sample_rate, "error": float(curve.error[i])}
-        yield record
-
-
-def _print_table(input: Input, sizes: Sequence[int], curves: Sequence[Curve]) -> None:
+def _print_table(done: Curves) -> None:
     """Print the curves side by side; if sampled, each with its standard error."""
-    headers = ["frames", "size"]
+    headers, curves = ["frames", "size"], done.curves
     for curve in curves:
         headers += [curve.policy] if curve.error is None else [curve.policy, "±"]
     rows = []
-    for i, frames in enumerate(sizes):
+    for i, frames in enumerate(done.sizes):
         row = [count(frames), megabytes(frames)]
         for curve in curves:
             row.append(percent(float(curve.miss_ratio[i])))
@@ -260,4 +130,4 @@ def _print_table(input: Input, sizes: Sequence[int], curves: Sequence[Curve]) ->
         rows.append(row)
     rate = curves[0].sample_rate
     sampled = "" if rate is None else f", {100 * rate:.3g}% of the pages sampled"
-    print_table(f"{input.name}{sampled}: miss ratio", headers, rows, left=0, keys=2)
+    print_table(f"{done.trace}{sampled}: miss ratio", headers, rows, left=0, keys=2)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import click
 
 from tidepool.errors import TidepoolError
+from tidepool.experiments.plan import MissingError
 
 
 def report(message: str, hint: str | None = None) -> None:
@@ -36,3 +37,19 @@ class Failures:
         """Exit with status 1 if an error was reported."""
         if self._any:
             click.get_current_context().exit(1)
+
+
+OPTIONS = {"policies": "--policy", "frames": "--frames"}
+
+
+@contextmanager
+def missing_option() -> Iterator[None]:
+    """Turn a MissingError of the block into an error of usage."""
+    try:
+        yield
+    except MissingError as error:
+        raise click.UsageError(
+            f"Missing option '{OPTIONS[error.missing]}':"
+            f" {error.trace.name} is not a server's recording.",
+            click.get_current_context(),
+        ) from None

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
-from tidepool.cli.bar import bar
-from tidepool.cli.cluster import Backend
 from tidepool.cli.failures import Failures
-from tidepool.errors import TidepoolError, TraceError
+from tidepool.errors import TraceError
+from tidepool.experiments.backend import Backend
+from tidepool.experiments.plan import Grid, warmup_too_long
+from tidepool.experiments.replays import Replayed, replayed
 from tidepool.options import Input
-from tidepool.simulation import Cell, Options, Result, simulate
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Replays of one trace with one set of options."""
-
-    input: Input
-    cells: Sequence[Cell]
-    options: Options
-
-
-Replayed = tuple[Grid, list[Result]]
 
 
 def replay_grids(
@@ -63,7 +50,7 @@ def _replay(grids: Sequence[Grid], backend: Backend, failures: Failures) -> Iter
     each_alone = False
     with failures.reported():
         try:
-            done = _results(grids, backend)
+            done = replayed(grids, backend)
         except TraceError:
             if len(grids) == 1:
                 raise
@@ -73,34 +60,5 @@ def _replay(grids: Sequence[Grid], backend: Backend, failures: Failures) -> Iter
     for grid, results in done:
         with failures.reported():
             if any(result.requests == 0 for result in results):
-                raise warmup_too_long(grid.input)
+                raise warmup_too_long(grid.input.trace)
             yield grid, results
-
-
-def _results(grids: Sequence[Grid], backend: Backend) -> list[Replayed]:
-    steps = [(grid.input.trace.length, len(set(grid.cells))) for grid in grids]
-    known = [length * cells for length, cells in steps if length is not None]
-    total = sum(known) if len(known) == len(steps) else None
-    name = grids[0].input.name if len(grids) == 1 else f"{len(grids)} traces"
-    with bar(f"simulating {name}", total) as advance:
-        results = simulate(
-            [(grid.input.trace, grid.cells) for grid in grids],
-            grids[0].options,
-            backend.executor,
-            backend.workers,
-            advance,
-            [grid.input.known_pages for grid in grids],
-        )
-    done = []
-    for grid in grids:
-        mine, results = results[: len(grid.cells)], results[len(grid.cells) :]
-        done.append((grid, mine))
-    return done
-
-
-def warmup_too_long(input: Input) -> TidepoolError:
-    """Return the error for a trace of which nothing was counted."""
-    return TidepoolError(
-        f"{input.name}: the trace is not longer than the warm-up",
-        "Lower --warmup, or give it as a share (20%).",
-    )

@@ -7,17 +7,14 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from tidepool.cli.bar import bar, watched
+from tidepool.cli.bar import watched
 from tidepool.cli.failures import Failures
 from tidepool.cli.options import Reading
 from tidepool.errors import TraceError
-from tidepool.options import Input
+from tidepool.options import Input, kept
 from tidepool.simulation.events import references
-from tidepool.traces import Chunk, Trace, load, open_trace
+from tidepool.traces import Trace, open_trace
 from tidepool.traces.formats import FileTrace
-from tidepool.traces.watched import Watched
-
-KEPT_EVENTS = 1 << 26  # a trace with more events is read again for each pass
 
 
 def open_traces(paths: Sequence[str], reading: Reading, failures: Failures) -> list[Trace]:
@@ -53,7 +50,7 @@ def inputs(traces: Sequence[Trace], keep: bool, failures: Failures) -> Iterator[
     for trace in traces:
         found = None
         with failures.reported():
-            found = Input(_loaded(trace) if keep else _sendable(trace), watched)
+            found = Input(kept(trace, watched) if keep else _sendable(trace), watched)
         if found is not None:
             yield found
 
@@ -65,30 +62,6 @@ def _sendable(trace: Trace) -> Trace:
             "Write the trace to a file that they can read.",
         )
     return trace
-
-
-class _TooLongError(Exception):
-    """The trace has more events than are kept."""
-
-
-def _loaded(trace: Trace) -> Trace:
-    seen = 0
-
-    def see(chunk: Chunk) -> None:
-        nonlocal seen
-        seen += len(chunk)
-        if seen > KEPT_EVENTS:
-            raise _TooLongError
-        advance(len(chunk))
-
-    if trace.length is not None and trace.length > KEPT_EVENTS:
-        return trace
-    try:
-        with bar(f"reading {trace.name}", trace.length) as advance:
-            loaded = load(Watched(trace, see))
-    except _TooLongError:
-        return trace
-    return loaded
 
 
 def warn_of_flaws(path: str, trace: Trace) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tidepool.cli.printing import count, percent, print_table
+from tidepool.amounts import count, percent
+from tidepool.cli.printing import print_table
 from tidepool.simulation import LayoutResult, PoolResult
 
 COUNTS = ("refused", "correlated", "evictions", "write_backs", "forgotten")

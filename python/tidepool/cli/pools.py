@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from tidepool.cli.cluster import backend
-from tidepool.cli.failures import Failures
+from tidepool.cli.failures import Failures, missing_option
 from tidepool.cli.inputs import inputs, open_traces
-from tidepool.cli.layouts import layout_as_recorded, replay_layouts
 from tidepool.cli.options import (
     NUMBER,
     SIZE,
@@ -26,16 +23,11 @@ from tidepool.cli.options import (
     traces_argument,
     warmup_option,
 )
-from tidepool.cli.pools_report import Compared, picture, print_tables, records, rows
+from tidepool.cli.pools_report import print_tables
 from tidepool.cli.printing import CsvPrinter, print_json
-from tidepool.errors import PolicyError, TidepoolError
-from tidepool.options import Amount, GivenLayout, GivenSize, Input, parse_layout
-from tidepool.policies import PolicySpec, parse_policy
-from tidepool.simulation import Layout, Options
-from tidepool.traces import Recorded
-
-AS_RECORDED = "as recorded"
-USUAL = "clock"  # the policy of one pool, if nothing says which
+from tidepool.experiments.layouts import USUAL, Compared, LayoutPlan, picture, records, rows
+from tidepool.options import Amount, GivenLayout, GivenSize, parse_layout
+from tidepool.policies import PolicySpec
 
 
 @click.command()
@@ -106,22 +98,15 @@ def pools(
           --layout 'arc; log=fifo,1MB:history' --plot pools.pdf
       tidepool pools orders.trace --frames 10% --layout mine.pools --format json
     """
+    plan = LayoutPlan(frames, policies, layouts, seed, batch, warmup)
     printer = CsvPrinter()
     compared: list[Compared] = []
     failures = Failures()
     with backend(running) as where:
         opened = open_traces(traces, reading, failures)
         for input in inputs(opened, where.executor is None, failures):
-            with failures.reported():
-                recorded = input.trace.recorded
-                options = Options(
-                    warmup=warmup.resolve(input.references),
-                    batch=_batch(recorded) if batch is None else batch,
-                    per_relation=True,
-                )
-                made = _layouts(input, frames, policies, layouts)
-                results = replay_layouts(input, made, _seed(seed, recorded), options, where)
-                done = Compared(input.trace, made, results, options.warmup)
+            with failures.reported(), missing_option():
+                done = plan.compared(input, where)
                 _print(done, output, printer)
                 compared.append(done)
     if plot and compared:
@@ -129,49 +114,6 @@ def pools(
 
         save(picture(compared), plot)
     failures.exit()
-
-
-def _seed(given: int | None, recorded: Recorded | None) -> int:
-    return given if given is not None else recorded.seed if recorded else 0
-
-
-def _batch(recorded: Recorded | None) -> int:
-    return 0 if recorded is None else recorded.batch
-
-
-def _layouts(
-    input: Input,
-    frames: GivenSize | None,
-    specs: Sequence[PolicySpec],
-    given: Sequence[GivenLayout],
-) -> list[Layout]:
-    """Return the layouts to compare: one pool by policy, as recorded, and those given."""
-    recorded = input.trace.recorded
-    if frames is None and recorded is None:
-        raise click.UsageError(
-            f"Missing option '--frames': {input.name} is not a server's recording.",
-            click.get_current_context(),
-        )
-    if frames is not None:
-        size = input.frames(frames)
-    else:
-        assert recorded is not None
-        size = recorded.frames
-    specs = specs or [_usual(recorded)]
-    found = [Layout(spec, size, name=str(spec)) for spec in specs]
-    if recorded is not None and recorded.pools and frames is None:
-        found.append(replace(layout_as_recorded(input.trace, recorded), name=AS_RECORDED))
-    found += [layout.of(input, size, specs[0]) for layout in given]
-    if len({str(layout) for layout in found}) < len(found):
-        raise TidepoolError("two layouts have the same name")
-    return found
-
-
-def _usual(recorded: Recorded | None) -> PolicySpec:
-    try:
-        return parse_policy(recorded.policy if recorded else USUAL)
-    except PolicyError:
-        return parse_policy(USUAL)
 
 
 def _print(compared: Compared, output: str, printer: CsvPrinter) -> None:

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -14,22 +14,6 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-
-from tidepool.amounts import byte_size, count, duration, megabytes, percent, points
-
-__all__ = [
-    "Cell",
-    "CsvPrinter",
-    "aligned",
-    "byte_size",
-    "count",
-    "duration",
-    "megabytes",
-    "percent",
-    "points",
-    "print_json",
-    "print_table",
-]
 
 WIDE = 10_000  # characters: of output that is not to a terminal, which wraps nothing
 GAP = 3  # characters between columns
@@ -94,18 +78,6 @@ def _parts(
         parts[-1].append(i)
         used += widths[i] + GAP
     return parts
-
-
-def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
-    """Return rows as lines with aligned columns; those in ``right``, at their right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if i in right else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def print_json(record: Mapping[str, Any]) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from tidepool.amounts import count, percent
 from tidepool.cli.options import NUMBER, Parsed, gathered, list_option, sizes_option, together
-from tidepool.cli.printing import count, percent, print_table
+from tidepool.cli.printing import print_table
 from tidepool.options import SsdOptions, parse_ssd_policies
 from tidepool.policies import policies
 from tidepool.simulation import DEVICES, parse_device

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import click
 
+from tidepool.amounts import aligned, byte_size, duration
 from tidepool.cli.bar import watched
 from tidepool.cli.failures import Failures
 from tidepool.cli.inputs import open_file
 from tidepool.cli.options import NUMBER, RATE, Reading, reading_options
-from tidepool.cli.printing import aligned, byte_size, duration
 from tidepool.traces import (
     FORMATS,
     RelationInfo,

@@ -17,10 +17,10 @@ from rich.console import Console
 
 from tidepool.advice import advise
 from tidepool.advice.html import html_page
+from tidepool.amounts import byte_size, count, duration, megabytes
 from tidepool.cli.advise_report import print_report
 from tidepool.cli.bar import bar
 from tidepool.cli.main import run_command
-from tidepool.cli.printing import byte_size, count, duration, megabytes
 from tidepool.cli.server import bin_option
 from tidepool.demo import live, results
 from tidepool.demo.live import Run

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidepool.cli.printing import count, percent, print_table
+from tidepool.amounts import count, percent
+from tidepool.cli.printing import print_table
 from tidepool.demo.live import Run
 from tidepool.plots import Point, Reads
 from tidepool.policies import parse_policy

@@ -7,7 +7,7 @@
 Numbers themselves are read in ``tidepool.notation``.
 """
 
-from tidepool.options.input import Input, Watch, unwatched
+from tidepool.options.input import Input, Watch, kept, unwatched
 from tidepool.options.pools import (
     POOL_METAVAR,
     GivenLayout,
@@ -46,6 +46,7 @@ __all__ = [
     "SsdOptions",
     "Watch",
     "all_policies",
+    "kept",
     "parse_amount",
     "parse_columns",
     "parse_given_size",

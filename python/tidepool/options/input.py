@@ -8,8 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from tidepool.options.values import GivenSize
 from tidepool.simulation import count_pages
 from tidepool.simulation.events import references
-from tidepool.traces import Chunk, Trace
-from tidepool.traces.watched import Watched
+from tidepool.traces import Chunk, Trace, load
+from tidepool.traces.wrapped import Watched
+
+KEPT_EVENTS = 1 << 26  # a trace with more events is read again for each pass
 
 Watch = Callable[[str, Trace], AbstractContextManager[Trace]]
 """Shows how far a trace is read while something is done: doing what, the trace."""
@@ -62,3 +64,26 @@ class Input:
                 pages = count_pages(Watched(trace, see))
             self._counted = pages, found
         return self._counted
+
+
+class _TooLongError(Exception):
+    """The trace has more events than are kept."""
+
+
+def kept(trace: Trace, watch: Watch = unwatched) -> Trace:
+    """Return the trace in memory if it is small, for it is read several times."""
+    seen = 0
+
+    def see(chunk: Chunk) -> None:
+        nonlocal seen
+        seen += len(chunk)
+        if seen > KEPT_EVENTS:
+            raise _TooLongError
+
+    if trace.length is not None and trace.length > KEPT_EVENTS:
+        return trace
+    try:
+        with watch("reading", trace) as read:
+            return load(Watched(read, see))
+    except _TooLongError:
+        return trace

@@ -52,7 +52,7 @@ def heat_figure(maps: Sequence[HeatMap]) -> Figure:
     rows = max(map(len, scales.values())) - 1
     for trace in traces:
         rows += max(len(titles[trace, to]) for to in references if (trace, to) in titles) - 1
-    figure = Figure(
+    figure = style.Picture(
         figsize=(
             width,
             sum(tallest) * CELL + 0.62 * len(traces) + 0.45 + 1.15 * style.LINE * rows,

@@ -7,6 +7,7 @@ markers differ too, so that print in black and white does as well.
 
 from __future__ import annotations
 
+import io
 import math
 import textwrap
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from tidepool.simulation.sizes import PAGE_BYTES
 
 COLUMN = 3.4  # inches: one column of a two-column paper
 PAGE = 7.0  # inches: both
+SCREEN = 150  # dots per inch in a notebook
 FONT = 7.5  # points
 SMALL = 6.5
 LETTER, LINE = 0.052, 0.105  # inches that a character of small type takes, and a line of it
@@ -29,6 +31,15 @@ OPT_COLOUR = "#000000"
 _DASHES = ((0, ()), (0, (4, 1.2)), (0, (1.2, 1)), (0, (4, 1, 1, 1)), (0, (7, 1.5)))
 _MARKERS = "os^Dvp*X<h>"
 GRID = "#DDDDDD"
+
+
+class Picture(Figure):
+    """A figure that a notebook shows when it is a cell's value, without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        data = io.BytesIO()
+        self.savefig(data, format="png", dpi=SCREEN)
+        return data.getvalue()
 
 
 def is_opt(label: str) -> bool:
@@ -65,7 +76,7 @@ def panels(count: int, height: float, legend_rows: int = 0) -> tuple[Figure, lis
     columns = min(count, 2)
     rows = math.ceil(count / columns)
     width = COLUMN if columns == 1 else PAGE
-    figure = Figure(figsize=(width, rows * height + 0.16 * legend_rows), layout="constrained")
+    figure = Picture(figsize=(width, rows * height + 0.16 * legend_rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     axes = [axis for row in grid for axis in row]
     for spare in axes[count:]:

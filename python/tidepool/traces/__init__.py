@@ -3,6 +3,7 @@
 - ``model``: events, chunks of them as columns, ``Trace``;
 - ``memory``: traces in memory; ``derived``: a sample, or renumbered pages, of another trace;
 - ``provenance``: what the server ran that recorded a trace; ``info``: what is in a trace;
+- ``wrapped``: another trace, watched or renamed;
 - ``columns``, ``page_table``, ``streams``, ``draws``, ``parameters``: what the others use;
 - ``formats/``: trace files; ``scans/``: scans as they are planned, and their events.
 

@@ -162,15 +162,15 @@ def _restore(path: str, location: str, extensions: tuple[str, ...]) -> Source:
 STANDARD_INPUT = "-"
 
 
-def find_source(path: str) -> tuple[Source, bytes]:
+def find_source(path: str | BinaryIO) -> tuple[Source, bytes]:
     """Return the file, with its compressions, and the head of its contents.
 
-    Traces are read more than once, so a pipe or standard input (``-``) is
-    copied to a temporary file.  Raises TraceError if the file does not exist,
-    cannot be read, or is empty.
+    Traces are read more than once, so a pipe, standard input (``-``) or a file
+    that is open for reading is copied to a temporary file.  Raises TraceError
+    if the file does not exist, cannot be read, or is empty.
     """
-    with trace_errors(path):
-        source = _located(path)
+    with trace_errors(path if isinstance(path, str) else _name_of(path)):
+        source = _located(path) if isinstance(path, str) else _spooled(_name_of(path), path)
         path = source.path
         head = source.head()
         if not head:
@@ -183,6 +183,11 @@ def find_source(path: str) -> tuple[Source, bytes]:
         if not head:
             raise TraceError(f"{path}: the compressed file is empty")
     return source, head
+
+
+def _name_of(stream: BinaryIO) -> str:
+    name = getattr(stream, "name", "")
+    return name if isinstance(name, str) and name else "stream"
 
 
 def _located(path: str) -> Source:
@@ -204,6 +209,8 @@ def _located(path: str) -> Source:
 def _spooled(path: str, stream: BinaryIO) -> Source:
     copy = tempfile.NamedTemporaryFile(prefix="tidepool-pipe-")  # noqa: SIM115
     while block := stream.read(BLOCK_BYTES):
+        if isinstance(block, str):
+            raise TraceError(f"{path}: open for text", "Open it for bytes, or give its name.")
         try:
             copy.write(block)
             copy.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import BinaryIO
 
 from tidepool.errors import TraceError
 from tidepool.traces.formats.base import FileTrace
@@ -16,12 +17,12 @@ from tidepool.traces.formats.registry import FORMATS, Choices, Format, parse_for
 
 
 def open_trace(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | BinaryIO,
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     keys: str | None = None,
 ) -> FileTrace:
-    """Open a trace file; ``-`` is standard input.
+    """Open a trace file; ``-`` is standard input; a file open for reading is read as a pipe.
 
     gzip, xz and zstd are decompressed.  Without ``format``, the contents
     determine the format, or else the name.  ``columns`` maps the fields of an
@@ -37,7 +38,8 @@ def open_trace(
     Raises TraceError if the file cannot be read, its format is unclear, or the
     format has no such choice.
     """
-    path = os.fspath(path)
+    if isinstance(path, (str, os.PathLike)):
+        path = os.fspath(path)
     wanted = options = None
     if format is not None:
         wanted, options = parse_format(format)
@@ -47,7 +49,7 @@ def open_trace(
         _check(wanted, choices)
     source, head = find_source(path)
     if wanted is None:
-        named = format_of_name(path)
+        named = format_of_name(source.path)
         if columns is not None or keys is not None:
             wanted = format_of_table(head, named, columns is not None)
         else:
