@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tidepool._sim import ffi, lib
 from tidepool.errors import TidepoolError
 from tidepool.notation import binary, number, percentage
 from tidepool.simulation.events import Events, positioned
 from tidepool.traces.model import Trace
+
+if TYPE_CHECKING:
+    from tidepool._sim import CData
 
 PAGE_BYTES = 8192
 MAX_FRAMES = 2**31 - 1
@@ -83,7 +87,7 @@ def count_pages(trace: Trace) -> int:
     return int(lib.tps_future_distinct(future))
 
 
-def _checked(pointer: object) -> object:
+def _checked(pointer: CData) -> CData:
     if pointer == ffi.NULL:
         raise MemoryError("no memory to count the pages")
     return pointer
