@@ -23,8 +23,8 @@ def finish(*args: object) -> tuple[int, str, str]:
 def test_help_names_the_options() -> None:
     status, out, _ = finish("--help")
     assert status == 0
-    assert "--algorithm NAME" in out and "--scale FACTOR" in out
-    assert "lru, arc, lirs, s3fifo, w_tinylfu" in " ".join(out.split())
+    assert "--algorithm NAME,…" in out and "--scale FACTOR" in out
+    assert "lru,arc,lirs,s3fifo,w_tinylfu" in " ".join(out.split())
 
 
 def test_wrong_arguments(tmp_path: Path) -> None:
@@ -34,6 +34,7 @@ def test_wrong_arguments(tmp_path: Path) -> None:
     assert finish(tmp_path / "new", "--scale", "0")[0] == 2
     for args, message in (
         (["--algorithm", "fortune"], 'unknown policy "fortune"'),
+        (["--algorithm", "lru,fortune"], 'unknown policy "fortune"'),
         (["--algorithm", "opt"], "a server cannot replace pages by opt: it knows no future"),
         (
             ["--algorithm", "keep"],

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from tidepool.cli.main import tidepool
+from tidepool.errors import TidepoolError
 
 OURS = ("simulate", "curve", "compare", "policies")
 
@@ -59,3 +60,11 @@ def test_completion_in_a_list() -> None:
 
     found = [item.value for item in POLICIES.shell_complete(None, None, "lru,ar")]
     assert found == ["lru,arc"]
+
+
+def test_memory_is_given_to_postgresql_in_its_units() -> None:
+    from tidepool.cli.server import parse_memory
+
+    assert [parse_memory(text) for text in ("64M", "64MB", "1e3")] == ["65536kB"] * 2 + ["8000kB"]
+    with pytest.raises(TidepoolError, match='invalid size "5%"'):
+        parse_memory("5%")

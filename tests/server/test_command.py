@@ -80,7 +80,7 @@ def test_settings_that_do_not_work_are_not_kept(directory: Path) -> None:
     place = str(directory)
     for wrong, message in (
         ("--algorithm=fortune", 'the server has no algorithm "fortune"\nHINT:  it has 2q, arc, '),
-        ("--shared-buffers=lots", 'invalid value for parameter "shared_buffers": "lots"'),
+        ("--shared-buffers=lots", 'invalid size "lots"'),
     ):
         failed = command("start", place, wrong)
         assert failed.returncode == 1

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import click
 
+from tidepool.cli.options import Parsed
 from tidepool.errors import TidepoolError
 from tidepool.server import LIBRARIES, Instance, server_directory
+from tidepool.simulation import parse_size
+from tidepool.simulation.sizes import PAGE_BYTES
 
 _directory = click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 bin_option = click.option(
@@ -19,6 +22,14 @@ bin_option = click.option(
     envvar="TIDEPOOL_SERVER",
     help="Where the server's programs are; default: what make postgres has built.",
 )
+
+
+def parse_memory(text: str) -> str:
+    """Return a size of memory as PostgreSQL takes it, which knows no 64M."""
+    size = parse_size(text)
+    if size.frames is None:
+        raise TidepoolError(f'invalid size "{text}"', "Use bytes (128MB) or buffers (16384).")
+    return f"{size.frames * PAGE_BYTES // 1024}kB"
 
 
 def _settings(values: tuple[str, ...]) -> dict[str, str]:
@@ -52,7 +63,12 @@ def server() -> None:
 @server.command("start")
 @_directory
 @click.option("--algorithm", help="Replacement algorithm of the shared buffers.")
-@click.option("--shared-buffers", metavar="SIZE", help="Memory for them, such as 128MB.")
+@click.option(
+    "--shared-buffers",
+    type=Parsed("size", parse_memory),
+    metavar="SIZE",
+    help="Memory for them (128MB), or buffers of 8 kB (16384).",
+)
 @click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="Any other setting.")
 @bin_option
 def start_command(

@@ -21,11 +21,13 @@ from tidepool.amounts import byte_size, count, duration, megabytes
 from tidepool.cli.advise_report import print_report
 from tidepool.cli.bar import bar
 from tidepool.cli.main import run_command
+from tidepool.cli.options import Parsed, list_option
 from tidepool.cli.server import bin_option
 from tidepool.demo import live, results
 from tidepool.demo.live import Run
 from tidepool.demo.workload import CLIENTS, Work
 from tidepool.errors import TidepoolError
+from tidepool.options import parse_policies
 from tidepool.plots import curve_figure, reads_figure, save
 from tidepool.policies import parse_policy
 from tidepool.scratch import scratch_instance
@@ -42,13 +44,13 @@ ALGORITHMS = ("lru", "arc", "lirs", "s3fifo", "w_tinylfu")
 @click.argument(
     "directory", type=click.Path(file_okay=False, writable=True, path_type=Path), metavar="DIR"
 )
-@click.option(
+@list_option(
     "--algorithm",
     "algorithms",
-    multiple=True,
+    kind=Parsed("policies", lambda text: tuple(map(str, parse_policies(text)))),
+    metavar="NAME,…",
+    help=f"Run under these, after {BASELINE}.",
     default=ALGORITHMS,
-    metavar="NAME",
-    help=f"Run under this, after {BASELINE}. Repeatable.  [default: {', '.join(ALGORITHMS)}]",
 )
 @click.option(
     "--scale",
