@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -98,9 +99,11 @@ def dress(axes: Axes, title: str | None, x: str, y: str) -> None:
 
 
 def wrapped(text: str, width: float, size: float = SMALL) -> list[str]:
-    """Return a text as lines that fit in so many inches."""
+    """Return a text as lines that fit in so many inches, broken at spaces and after commas."""
     letters = int(width / (LETTER * size / SMALL))
-    return textwrap.wrap(text, max(8, letters)) or [""]
+    spaced = re.sub(r",(?=\S)", ",\v", text)  # a space to textwrap, and to nobody else
+    lines = textwrap.wrap(spaced, max(8, letters), replace_whitespace=False)
+    return [line.replace("\v", "") for line in lines] or [""]
 
 
 def percent_axis(axis: Any) -> None:
@@ -139,14 +142,21 @@ def _frames(megabytes: Any) -> Any:
 
 
 def frames_axes(axes: Axes, logarithmic: bool) -> None:
-    """Let x be frames, with bytes along the top."""
+    """Let x be frames, with bytes along the top; what is drawn says how far they reach."""
     if logarithmic:
         axes.set_xscale("log")
     count_axis(axes.xaxis)
+    low, high = axes.dataLim.intervalx
+    if low == high:  # a single size
+        axes.set_xlim(low / 2, high * 2)
+    wide = high > 100 * low
+    if logarithmic and not wide:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     top = axes.secondary_xaxis("top", functions=(_megabytes, _frames))
     top.xaxis.set_major_formatter(FuncFormatter(lambda size, _: bytes_text(size * 2**20)))
     if logarithmic:
-        top.xaxis.set_major_locator(LogLocator(base=8))  # 128 kB, 1 MB, 8 MB, 64 MB, …
+        # 128 kB, 1 MB, 8 MB, 64 MB, …; or powers of two
+        top.xaxis.set_major_locator(LogLocator(base=8 if wide else 2))
         top.xaxis.set_minor_locator(NullLocator())
     top.tick_params(labelsize=SMALL, length=2.5, pad=2)
 
