@@ -29,6 +29,7 @@ CHAPTERS = {
         "README",
         "docs/first-hour",
         "docs/advice",
+        "docs/demo",
         "docs/choosing",
         "docs/operating",
         "docs/monitoring",
