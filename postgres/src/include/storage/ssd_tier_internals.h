@@ -270,19 +270,14 @@ extern void SsdTierUnpin(uint32 slot, bool bad);
 extern void SsdTierForgetBlocks(const RelFileLocator *locator,
 								BlockNumber block, BlockNumber nblocks);
 extern void SsdTierForgetRelation(const RelFileLocator *locator);
+extern void SsdTierFreeSlot(uint32 slot);
+
+/* upkeep.c */
 extern bool SsdTierSweep(uint32 slots);
 extern bool SsdTierEmpty(void);
 extern bool SsdTierResize(uint32 slots);
 
-/* An extent's temperature. */
-typedef struct SsdTierExtentLook
-{
-	RelFileLocator locator;
-	BlockNumber block;			/* the first */
-	double		temperature;	/* microseconds */
-	int			cached;			/* pages that can be read from the SSD */
-} SsdTierExtentLook;
-
+/* takeover.c */
 extern bool SsdTierDescribeSlot(uint32 slot, uint32 *place, BlockNumber *block,
 								pg_crc32c *crc);
 extern bool SsdTierDescribeExtent(uint32 number, uint32 *place, uint32 *extent);
@@ -293,6 +288,17 @@ extern void SsdTierRestoreExtent(const RelFileLocator *locator, uint32 extent,
 extern void SsdTierEndAll(void);
 extern void SsdTierEmptyDirectory(void);
 extern void SsdTierForgetUnlogged(void);
+
+/* look.c */
+
+/* An extent's temperature. */
+typedef struct SsdTierExtentLook
+{
+	RelFileLocator locator;
+	BlockNumber block;			/* the first */
+	double		temperature;	/* microseconds */
+	int			cached;			/* pages that can be read from the SSD */
+} SsdTierExtentLook;
 
 extern bool SsdTierLookAtRelation(uint32 place, SsdTierRelation *relation);
 extern bool SsdTierLookAtExtent(uint32 number,
@@ -307,7 +313,6 @@ extern void SsdTierCancelEntry(uint32 slot);
 extern bool SsdTierQueueHasRoom(void);
 extern uint32 SsdTierTakeEntry(uint32 *hand);
 extern void SsdTierEntryWritten(uint32 entry, bool written, pg_crc32c crc);
-extern void SsdTierFreeSlot(uint32 slot);
 
 /* persist.c */
 extern char *SsdTierMap(Size size, bool *old);
