@@ -23,12 +23,14 @@
  *	   warm as last seen.
  *	4. Frames that a search found unusable leave the heap for the list "passed"
  *	   (search.h).  If nothing else is usable, they are searched from its tail.
+ *	5. Temperatures as last seen have 24 bits: those that differ by less than a
+ *	   ten-millionth count as equal in the heap.  So a frame needs 8 bytes, not 16.
  *
  * Costs: O(heap_refresh * log c) for a victim.  The policy knows extents, not
  * pages: a page never read again stays warm among neighbours that are read.
  * Benefits: hits touch nothing.  Cold pages, above all those of scans, are not
  * admitted, so little is written.
- * Memory: 16 bytes a frame; no ghosts.  The temperatures are the caller's (64
+ * Memory: 8 bytes a frame; no ghosts.  The temperatures are the caller's (64
  * bytes an extent).
  */
 #include "tidepool/parts/exponent.h"
@@ -58,11 +60,27 @@ typedef struct tac_state
 	uint32_t	refresh;		/* stale temperatures to update for a victim */
 } tac_state;
 
+/* A tp_temperature, rounded. */
+typedef struct tac_seen
+{
+	float		saved;
+	uint32_t	epoch;
+} tac_seen;
+
 /* The temperature of the page's extent, as last looked at. */
-static tp_temperature *
+static tac_seen *
 seen_of(const tp_pool *pool, uint32_t frame)
 {
 	return tp_extra(pool, frame);
+}
+
+static tp_temperature
+temperature_seen(const tp_pool *pool, uint32_t frame)
+{
+	const tac_seen *seen = seen_of(pool, frame);
+	tp_temperature temperature = {seen->saved, seen->epoch};
+
+	return temperature;
 }
 
 static tp_temperature
@@ -72,11 +90,27 @@ temperature_now(const tp_pool *pool, uint32_t frame)
 								  tp_page_of(pool, frame));
 }
 
+/* Look at the frame's temperature.  Returns whether it was colder when last seen. */
+static bool
+look(const tp_pool *pool, uint32_t frame)
+{
+	tp_temperature before = temperature_seen(pool, frame);
+	tp_temperature now = temperature_now(pool, frame);
+
+	/* rounded, as what was seen is */
+	now.saved = (float) now.saved;
+	if (!tp_colder(before, now))
+		return false;
+	seen_of(pool, frame)->saved = (float) now.saved;
+	seen_of(pool, frame)->epoch = now.epoch;
+	return true;
+}
+
 static bool
 comes_first(const tp_pool *pool, uint32_t a, uint32_t b)
 {
-	tp_temperature x = *seen_of(pool, a);
-	tp_temperature y = *seen_of(pool, b);
+	tp_temperature x = temperature_seen(pool, a);
+	tp_temperature y = temperature_seen(pool, b);
 
 	if (tp_colder(x, y))
 		return true;
@@ -133,8 +167,6 @@ coldest_usable(const tp_pool *pool, tp_usable usable, void *arg)
 	while ((count = tp_list_of(pool, CACHED)->count) > 0)
 	{
 		uint32_t	frame = heap_at(pool, 0);
-		tp_temperature *seen = seen_of(pool, frame);
-		tp_temperature now;
 
 		if (usable != NULL && !usable(arg, frame))
 		{
@@ -142,11 +174,9 @@ coldest_usable(const tp_pool *pool, tp_usable usable, void *arg)
 			tp_list_push_head(pool, PASSED, frame);
 			continue;
 		}
-		now = temperature_now(pool, frame);
-		if (refresh == 0 || !tp_colder(*seen, now))
+		if (refresh == 0 || !look(pool, frame))
 			return frame;
 		refresh--;
-		*seen = now;
 		heap_raised(pool, count, frame, comes_first);
 	}
 	return tp_list_usable_tail(pool, PASSED, usable, arg);
@@ -174,8 +204,11 @@ tac_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 static void
 tac_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
+	tp_temperature now = temperature_now(pool, frame);
+
 	(void) access;
-	*seen_of(pool, frame) = temperature_now(pool, frame);
+	seen_of(pool, frame)->saved = (float) now.saved;
+	seen_of(pool, frame)->epoch = now.epoch;
 	heap_enter(pool, frame);
 }
 
@@ -208,7 +241,7 @@ band_of(const tp_pool *pool, uint32_t frame)
 {
 	const struct tp_extents *extents = pool->services->extents;
 
-	return exponent_band(tp_temperature_at(*seen_of(pool, frame),
+	return exponent_band(tp_temperature_at(temperature_seen(pool, frame),
 										   extents == NULL ? 0 : extents->epoch));
 }
 
@@ -275,7 +308,7 @@ const tp_policy tp_policy_tac = {
 	.source = "Canim, Mihaila, Bhattacharjee, Ross, Lang, PVLDB 2010",
 	.flags = TP_HIT_NOTHING | TP_READS_EXTENTS,
 	.state_size = sizeof(tac_state),
-	.extra_size = sizeof(tp_temperature),
+	.extra_size = sizeof(tac_seen),
 	.params = tac_params,
 	.lists = {{"cached", TP_RING}, {"passed"}},
 	.init = tac_init,

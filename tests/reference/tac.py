@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Collection
 
 from reference.base import REFUSED, Evicted, Model, PassedList, last_usable
 from reference.extents import Extents
+
+
+def rounded(temperature: float) -> float:
+    """A temperature as a frame keeps it, in 24 bits."""
+    return float(struct.unpack("f", struct.pack("f", temperature))[0])
 
 
 class TAC(Model):
@@ -45,7 +51,7 @@ class TAC(Model):
         return temperature * 2.0 ** (epoch - self.epoch)
 
     def look(self, frame: int) -> None:
-        self.seen[frame] = (self.temperature(self.page[frame]), self.epoch)
+        self.seen[frame] = (rounded(self.temperature(self.page[frame])), self.epoch)
 
     def coldest_usable(self, unusable: Collection[int]) -> int | None:
         for _ in self.passed.look_again(unusable):
@@ -55,7 +61,7 @@ class TAC(Model):
             choice = min(frames, key=lambda f: (self.aged(f), f))
             if choice in unusable:
                 self.passed.insert(0, choice)
-            elif refresh == 0 or self.temperature(self.page[choice]) <= self.aged(choice):
+            elif refresh == 0 or rounded(self.temperature(self.page[choice])) <= self.aged(choice):
                 return choice
             else:
                 refresh -= 1
