@@ -81,9 +81,8 @@ page_temperature_victim(const tp_pool *pool, tp_page incoming,
 	double		in = temperature_of(pool, incoming);
 	double		out;
 
-	(void) access;
-	if (choice == TP_NONE)
-		return TP_NONE;
+	if (choice == TP_NONE || (access->flags & TP_KEEP))
+		return choice;
 	out = value_of(pool, choice);
 	return in > out && in >= (1 + params[PARAM_ADMIT_MARGIN]) * out ? choice :
 		TP_REFUSED;

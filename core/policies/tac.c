@@ -191,9 +191,8 @@ tac_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 	tp_temperature out;
 	uint32_t	choice = coldest_usable(pool, usable, arg);
 
-	(void) access;
-	if (choice == TP_NONE)
-		return TP_NONE;
+	if (choice == TP_NONE || (access->flags & TP_KEEP))
+		return choice;
 
 	/* both are of the same epoch, the present one */
 	out = temperature_now(pool, choice);

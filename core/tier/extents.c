@@ -97,6 +97,8 @@ tp_extents_settings_of(const tp_policy *policy, const double *params,
 												  "sequential_above",
 												  TP_SEQUENTIAL_ABOVE);
 	settings->streams = param(policy, params, "streams", 0) != 0;
+	settings->apart = param(policy, params, "pages", 0) != 0;
+	settings->burst_weight = param(policy, params, "burst_weight", 0);
 	settings->aging_per_frame = param(policy, params, "aging", DEFAULT_AGING);
 	settings->burst_per_frame = param(policy, params, "burst", DEFAULT_BURST);
 }
@@ -271,6 +273,13 @@ tp_extents_page(const tp_extents *extents, tp_page page, bool pages,
 	return tp_temperature_at(temperature_of(slot), extents->epoch) *
 		(pages ? page_factor(extents, slot, page) : 1) +
 		burst * recent_now(extents, slot);
+}
+
+double
+tp_extents_worth(const tp_extents *extents, tp_page page)
+{
+	return tp_extents_page(extents, page, extents->settings.apart,
+						   extents->settings.burst_weight);
 }
 
 /* ---- the window ---- */

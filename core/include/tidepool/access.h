@@ -19,6 +19,9 @@
 #define TP_SEQUENTIAL	0x10	/* through a sequential scan */
 #define TP_BITMAP		0x20	/* through a bitmap scan */
 #define TP_INDEX		0x40	/* through an index scan */
+#define TP_KEEP			0x80	/* the incoming page is to be kept: whatever
+								 * the policy thinks of it, it does not refuse
+								 * it (tier/tier.h) */
 
 typedef struct tp_access
 {

@@ -94,6 +94,9 @@ typedef struct tp_extents_settings
 	uint32_t	sequential_above;	/* a read is sequential if more of these
 									 * are in its region */
 	bool		streams;		/* follow streams instead of the window */
+	bool		apart;			/* pages of an extent are told apart, and */
+	double		burst_weight;	/* the second temperature counts so much, in
+								 * the temperature of a page */
 	double		aging_per_frame;	/* reads in an epoch, for each frame */
 	double		burst_per_frame;	/* reads in a short epoch, likewise */
 	double		random_saving;	/* dR: microseconds, not negative */
@@ -130,8 +133,8 @@ void		tp_extents_resize(tp_extents *extents, uint32_t frames);
 
 /*
  * The settings by the parameters of a policy that reads temperatures (extent,
- * window, sequential_above, streams, aging, burst); defaults for those it does
- * not have, and for other policies.  The caller sets the savings.
+ * window, sequential_above, streams, pages, burst_weight, aging, burst); defaults
+ * for those it does not have, and for other policies.  The caller sets the savings.
  */
 void		tp_extents_settings_of(const tp_policy *policy,
 								   const double *params,
@@ -163,6 +166,9 @@ tp_temperature tp_extents_temperature(const tp_extents *extents, tp_page page);
  */
 double		tp_extents_page(const tp_extents *extents, tp_page page,
 							bool pages, double burst_weight);
+
+/* The same, as the settings have it: for those who do not know the policy. */
+double		tp_extents_worth(const tp_extents *extents, tp_page page);
 
 /* A slot of the table, with its values as of now. */
 tp_extent	tp_extents_now(const tp_extents *extents, const tp_extent *slot);
