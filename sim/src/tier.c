@@ -84,6 +84,10 @@ tps_tier_new(tps_cache *cache, const tps_tier_options *options)
 	tier->core.extents = cache->extents;
 	tier->core.stale = tier->stale;
 	tier->core.counters = &tier->counters;
+	tp_budget_init(&tier->budget);
+	tp_budget_set(&tier->budget, options->write_budget,
+				  options->write_budget_per_day);
+	tier->core.budget = &tier->budget;
 	return tier;
 }
 
@@ -185,12 +189,15 @@ write_to_ssd(tps_tier *tier, uint32_t frame)
 static uint32_t
 admit(tps_tier *tier, uint64_t page, const tp_access *access)
 {
+	uint64_t	dear = tier->counters.too_dear;
 	uint32_t	frame = tp_tier_offer(&tier->core, cache_page(page), NULL, NULL,
 									  access);
 
 	if (!tp_is_frame(frame))
 	{
-		tier->totals.refused++;
+		dear = tier->counters.too_dear - dear;
+		tier->totals.too_dear += dear;
+		tier->totals.refused += dear == 0;
 		return TP_NONE;
 	}
 	if (tp_is_resident(&tier->core.pool, frame))
@@ -235,10 +242,17 @@ write_page(tps_tier *tier, uint64_t page, const tp_access *access)
 	if (!tier->options.write_back)
 	{
 		tier_disk_write(tier, page);
-		if (frame != TP_NONE)
+		if (frame == TP_NONE)
+			return;
+		if (tp_tier_renews(&tier->core, frame))
 		{
 			tp_tier_written(&tier->core, frame);
 			write_to_ssd(tier, frame);
+		}
+		else
+		{
+			tier->totals.too_dear++;
+			forget_copy(tier, frame);
 		}
 		return;
 	}
@@ -299,6 +313,7 @@ tps_tier_feed(tps_tier *tier, const tps_events *events,
 		}
 		if (events->flags != NULL)
 			access.flags = events->flags[i] & EVENT_ACCESS_FLAGS;
+		tp_budget_advance(&tier->budget, (uint64_t) tier->clock);
 		switch (event_kind(events, i))
 		{
 			case EVENT_READ:

@@ -22,6 +22,7 @@ struct tps_tier
 	opt_time   *opt_time;		/* OPT by time, or NULL */
 	tp_tier		core;			/* view of the cache */
 	tp_tier_counters counters;
+	tp_budget	budget;
 	unsigned char *stale;		/* [capacity] core's */
 	unsigned char *dirty;		/* [capacity] newer than the disk */
 	uint32_t	dirty_count;

@@ -107,3 +107,18 @@ def test_what_does_not_go_together(call: Call, folder: Path, options: str, messa
     assert out.status != 0
     assert message in out.err
     assert "Traceback" not in out.err
+
+
+def test_write_budgets(ok: Call, folder: Path) -> None:
+    """They reach the tier, and the table shows what they kept from being written."""
+    command = (
+        f"simulate {folder}/zipf.csv --policy lru --frames 20 --ssd-policy lru --ssd-policy none"
+        " --ssd-frames 100 --ssd-write-budget 0.5 --ssd-write-budget-per-day 0.0001"
+    )
+    assert "too dear" in ok(command).out
+    record = ok(f"{command} --format json").records[0]["ssd"]
+    ssd = Ssd(parse_ssd_policy("lru"), 100, write_budget=0.5, write_budget_per_day=0.0001 * 1024)
+    cells = [Cell(parse_policy("lru"), 20, 0, ssd)]
+    result = simulate([(open_trace(str(folder / "zipf.csv")), cells)])[0].ssd
+    assert result is not None and record == result.to_json()
+    assert 0 < record["ssd_writes"] <= 0.0001 * 1024 * 128

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from reference.page_temperature import PageTemperature
 from reference.tac import TAC
 from simulation import naive
 from simulation.generated import Event
+from simulation.naive_budget import Budget
 from tidepool._sim import lib
 from tidepool.policies import PolicySpec
 from tidepool.simulation import Device
@@ -94,14 +95,19 @@ class Frames:
     def hit(self, page: int, io: IO) -> None:
         self.model.hit(self.frame(page), io.flags)
 
-    def admit(self, page: int, io: IO) -> list[int] | None:
-        """Returns the pages that went to make room; ``None``: refused."""
+    def admit(
+        self, page: int, io: IO, is_worth_it: Callable[[int | None], bool]
+    ) -> list[int] | None:
+        """Returns the pages that went to make room; ``None``: refused, or not worth it."""
         frame = self.model.victim(page, (), io.flags)
         if frame is None or frame == REFUSED:
             return None
+        old = None if frame in self.model.free else self.model.page[frame]
+        if not is_worth_it(old):
+            return None
         gone = []
-        if frame not in self.model.free:
-            gone = [self.model.page[frame]]
+        if old is not None:
+            gone = [old]
             self.model.evict(frame, io.flags)
         self.model.admit(frame, page, io.flags)
         return gone
@@ -118,6 +124,7 @@ class Counts:
     sequential_hits: int = 0
     misjudged: int = 0
     refused: int = 0
+    too_dear: int = 0
     random_writes: int = 0
     sequential_writes: int = 0
     ssd_writes: int = 0
@@ -147,6 +154,7 @@ class Tier:
     dirty: set[int] = field(default_factory=set)
     clock: float = 0
     writer: float = 0  # when it was done with the last page
+    budget: Budget = field(default_factory=lambda: Budget(0, 0))
 
     def restart(self) -> None:
         for item in fields(self.counts):
@@ -212,12 +220,30 @@ class Tier:
             self.waiting.remove(page)
         self.dirty.discard(page)
 
+    def worth(self, page: int) -> float:
+        """What it saves to have the page."""
+        assert self.frames is not None
+        if isinstance(self.frames.model, PageTemperature):
+            return self.frames.model.temperature(page)
+        return self.extents[page]
+
+    def is_worth_it(self, page: int, instead: int | None = None) -> bool:
+        """Whether a write of the page gains its price."""
+        price = self.budget.price()
+        gain = self.worth(page) - (0 if instead is None else self.worth(instead))
+        if price == 0 or gain >= price * self.extents.random_saving:
+            return True
+        self.counts.too_dear += 1
+        return False
+
     def admit(self, page: int, io: IO) -> bool:
         assert self.frames is not None
-        gone = self.frames.admit(page, io)
+        dear = self.counts.too_dear
+        gone = self.frames.admit(page, io, lambda old: self.is_worth_it(page, old))
         if gone is None:
-            self.counts.refused += 1
+            self.counts.refused += self.counts.too_dear == dear
             return False
+        self.budget.spend()
         for victim in gone:
             if victim in self.dirty:
                 self.dirty.remove(victim)
@@ -233,6 +259,7 @@ class Tier:
         self.write_disk(page)
 
     def feed(self, io: IO, pages: Sequence[int]) -> None:
+        self.budget.advance(int(self.clock))
         if io.kind == Kind.READ:
             self.on_read(io)
         elif io.kind == Kind.WRITE:
@@ -260,8 +287,13 @@ class Tier:
     def on_write(self, io: IO) -> None:
         if self.frames is None or not self.write_back:
             self.write_disk(io.page)
-            if self.frames is not None and io.page in self.frames:
+            if self.frames is None or io.page not in self.frames:
+                return
+            if self.is_worth_it(io.page):
+                self.budget.spend()
                 self.send(io.page)
+            else:
+                self.forget(io.page)
             return
         if io.page not in self.frames and not self.admit(io.page, io):
             self.write_disk(io.page)
@@ -298,7 +330,7 @@ class Optimal(Tier):
         return naive.NEVER
 
     def worth(self, page: int) -> float:
-        """What is kept is worth most."""
+        """What is kept is worth most: the next read, by its distance."""
         next_read = self.next_read(page)
         if next_read == naive.NEVER:
             return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from reference.extents import Extents
 from simulation import naive, naive_ssd
 from simulation.generated import Event, EventTrace, PageTrace, phases, traces, zipf
+from simulation.naive_budget import Budget
 from tidepool import TidepoolError, parse_policy, policies
 from tidepool.simulation import (
     Cell,
@@ -59,6 +60,7 @@ def counts_of(result: SsdResult, reads: int, hits: int) -> tuple[Any, ...]:
         result.disk_sequential_reads,
         result.misjudged,
         result.refused,
+        result.too_dear,
         result.disk_writes,
         result.ssd_writes,
         result.dropped,
@@ -94,6 +96,8 @@ def naive_tier(ssd: Ssd, stream: list[naive_ssd.IO]) -> naive_ssd.Tier:
     device=st.sampled_from([SSD, SLOW_SSD]),
     write_back=st.booleans(),
     write_buffer=st.integers(0, 3),
+    rate=st.sampled_from([0, 0, 0.1, 0.5, 2.0]),
+    per_day=st.sampled_from([0, 0, 3, 10, 40]),
     warmup=st.sampled_from([0, 0, 7, 30]),
 )
 def test_tier_counts_as_the_naive_one(
@@ -105,16 +109,20 @@ def test_tier_counts_as_the_naive_one(
     device: Device,
     write_back: bool,
     write_buffer: int,
+    rate: float,
+    per_day: int,
     warmup: int,
 ) -> None:
     back = write_back and not spec.startswith("opt")
-    ssd = Ssd(parse_ssd_policy(spec), ssd_frames, DISK, device, back, write_buffer)
+    limits = (0, 0) if back or spec.startswith("opt") else (rate / 128, per_day / 128)
+    ssd = Ssd(parse_ssd_policy(spec), ssd_frames, DISK, device, back, write_buffer, *limits)
     cache = {"lru": naive.LRU, "clock": naive.Clock}[memory](frames)
     stream = list(naive_ssd.reads_and_writes(cache, trace.events))
     references = sum(event.is_reference for event in trace.events)
     if references <= warmup:
         return
     theirs = naive_tier(ssd, [io for _, io in stream])
+    theirs.budget = Budget(128 * limits[0], 128 * limits[1])
     counting = warmup == 0
     for before, io in stream:
         if not counting and before >= warmup:
@@ -132,6 +140,7 @@ def test_tier_counts_as_the_naive_one(
         counts.sequential_reads - counts.sequential_hits,
         counts.misjudged,
         counts.refused,
+        counts.too_dear,
         counts.random_writes + counts.sequential_writes,
         counts.ssd_writes,
         counts.dropped,
@@ -285,7 +294,57 @@ def test_devices() -> None:
     assert hdd.random_read > 100 * hdd.sequential_read
 
 
+MB = 1 << 20
+
+
+@pytest.mark.parametrize("policy", ["lru", "tac", "page_temperature", "arc"])
+def test_the_budget_is_kept(policy: str) -> None:
+    """No more is written than is allowed; with enough of it nothing changes."""
+    trace = zipf(2000, 20_000)  # minutes of random reads
+    plain = Ssd(parse_ssd_policy(policy), 60, write_buffer=0)
+    free = run(trace, "lru", 10, plain)
+    assert free.too_dear == 0
+    assert run(trace, "lru", 10, replace(plain, write_budget=1000)) == free
+    last = free.ssd_writes
+    for share in (0.5, 0.2, 0.05):
+        rate = share * free.ssd_writes / free.time * 8192 / MB
+        limited = run(trace, "lru", 10, replace(plain, write_budget=rate))
+        allowed = share * free.ssd_writes / free.time * (limited.time + 10)
+        assert limited.ssd_writes <= max(allowed, 2)
+        assert limited.too_dear > 0
+        day = run(
+            trace,
+            "lru",
+            10,
+            replace(plain, write_budget_per_day=share * free.ssd_writes * 8192 / MB),
+        )
+        assert 0 < day.ssd_writes <= min(share * free.ssd_writes, last)
+        assert day.time > free.time
+        last = day.ssd_writes
+
+
+def test_of_few_writes_the_warmest_are_made() -> None:
+    """Half of the writes buy more than half of what all of them do."""
+    trace = zipf(2000, 30_000)
+    plain = Ssd(parse_ssd_policy("lru"), 400, write_buffer=0)
+    none = run(trace, "lru", 20, replace(plain, spec=parse_ssd_policy("none")))
+    free = run(trace, "lru", 20, plain)
+    half = run(
+        trace,
+        "lru",
+        20,
+        replace(plain, write_budget_per_day=0.5 * free.ssd_writes * 8192 / MB),
+    )
+    assert half.ssd_writes <= 0.5 * free.ssd_writes
+    assert none.time - half.time > 0.6 * (none.time - free.time)
+
+
 def test_what_does_not_go_together() -> None:
+    for spec, back in (("opt", False), ("tac", True)):
+        with pytest.raises(TidepoolError, match="write budget is for write-through"):
+            Ssd(parse_ssd_policy(spec), 10, write_back=back, write_budget=1)
+    with pytest.raises(TidepoolError, match="negative"):
+        Ssd(parse_ssd_policy("tac"), 10, write_budget_per_day=-1)
     with pytest.raises(TidepoolError, match="writes through"):
         Ssd(parse_ssd_policy("opt"), 10, write_back=True)
     ssd = Ssd(parse_ssd_policy("tac"), 10)

@@ -60,6 +60,20 @@ ssd_options = together(
         metavar="N",
         help="Pages that may wait for the SSD before the coldest is dropped; 0: no limit.",
     ),
+    click.option(
+        "--ssd-write-budget",
+        type=click.FloatRange(min=0),
+        default=0,
+        metavar="MB",
+        help="MB that may be written to the SSD in a second; 0: any.  [default: 0]",
+    ),
+    click.option(
+        "--ssd-write-budget-per-day",
+        type=click.FloatRange(min=0),
+        default=0,
+        metavar="GB",
+        help="GB that may be written to the SSD in a day; 0: any.  [default: 0]",
+    ),
     gathered(
         "ssd",
         SsdOptions,
@@ -69,6 +83,8 @@ ssd_options = together(
         "ssd_device",
         "ssd_write",
         "ssd_buffer",
+        "ssd_write_budget",
+        "ssd_write_budget_per_day",
     ),
 )
 
@@ -86,9 +102,9 @@ def print_tiers(rows: Sequence[tuple[str, int, str, SsdResult]]) -> None:
         ("SSD writes", lambda r: count(r.ssd_writes)),
         ("GB per TB", lambda r: f"{r.written_per_tb / 1e9:.0f}"),
     ]
-    for name in ("dropped", "flushed"):
+    for name in ("dropped", "flushed", "too_dear"):
         if any(getattr(result, name) for *_, result in rows):
-            columns.append((name, lambda r, name=name: count(getattr(r, name))))
+            columns.append((name.replace("_", " "), lambda r, name=name: count(getattr(r, name))))
     columns += [
         ("read s", lambda r: f"{r.read_time:.1f}"),
         ("time s", lambda r: f"{r.time:.1f}"),

@@ -67,6 +67,8 @@ def simulate(
     ssd_device: str | Device = "sata-ssd",
     ssd_write: str = "through",
     ssd_buffer: int | str = WRITE_BUFFER,
+    ssd_write_budget: float = 0,
+    ssd_write_budget_per_day: float = 0,
     format: str | None = None,
     columns: str | Mapping[str, str] | None = None,
     keys: str | None = None,
@@ -94,6 +96,8 @@ def simulate(
         device_of(ssd_device),
         _choice(ssd_write, "ssd_write", ("through", "back")),
         number_of(ssd_buffer, "ssd_buffer"),
+        ssd_write_budget,
+        ssd_write_budget_per_day,
     )
     plan = Plan(
         specs=policies_of(policies),

@@ -21,6 +21,8 @@ class SsdOptions:
     device: Device
     write: str
     write_buffer: int
+    write_budget: float = 0.0
+    write_budget_per_day: float = 0.0
 
     def __post_init__(self) -> None:
         sized = any(spec.policy != NO_SSD for spec in self.specs)
@@ -30,13 +32,26 @@ class SsdOptions:
             raise TidepoolError("no policy on the SSD is given", "Give --ssd-policy.")
         self.ssds(lambda size: 1)  # raises for options that exclude each other
 
+    @property
+    def budgets(self) -> tuple[float, float]:
+        """MB that may be written to the SSD, in a second and in a day."""
+        return self.write_budget, self.write_budget_per_day * 1024
+
     def ssds(self, resolve: Callable[[GivenSize], int]) -> list[Ssd | None]:
         """Return the tiers; ``None``, alone, if none is asked for."""
         tiers: list[Ssd | None] = []
         for spec in dict.fromkeys(self.specs):
             sizes = [0] if spec.policy == NO_SSD else [resolve(size) for size in self.frames]
             tiers += [
-                Ssd(spec, size, self.disk, self.device, self.write == "back", self.write_buffer)
+                Ssd(
+                    spec,
+                    size,
+                    self.disk,
+                    self.device,
+                    self.write == "back",
+                    self.write_buffer,
+                    *((0.0, 0.0) if spec.policy == NO_SSD else self.budgets),
+                )
                 for size in dict.fromkeys(sizes)
             ]
         return tiers or [None]

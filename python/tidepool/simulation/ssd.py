@@ -18,6 +18,7 @@ from tidepool.traces.model import Chunk
 
 WRITE_BUFFER = 64  # pages
 EXTENT_BYTES = 36  # of a frame: its share of the temperatures, on average
+MB = 1 << 20
 DIRTY_LIMIT = 0.25  # of the frames: what write-back lets be dirty
 
 _TABLE_BYTES = 51  # of a frame: its share of the page table, on average, and its marks
@@ -80,7 +81,9 @@ class Ssd:
     """An SSD tier: a policy over so many frames, between memory and a disk.
 
     ``write_buffer`` pages may wait to be written to the SSD; 0: any number,
-    written at once.
+    written at once.  ``write_budget`` (MB a second) and ``write_budget_per_day``
+    (MB) limit what is written to it; 0: not at all.  The seconds are those that
+    memory waits for the devices.
     """
 
     spec: SsdPolicySpec
@@ -89,12 +92,26 @@ class Ssd:
     device: Device = SATA_SSD
     write_back: bool = False
     write_buffer: int = WRITE_BUFFER
+    write_budget: float = 0.0
+    write_budget_per_day: float = 0.0
 
     def __post_init__(self) -> None:
         if self.write_back and self.offline:
             raise TidepoolError(
                 "opt on the SSD writes through", "Leave out write-back, or opt as its policy."
             )
+        if min(self.write_budget, self.write_budget_per_day) < 0:
+            raise TidepoolError("a write budget is negative", "0 means no limit.")
+        if self.limited and (self.write_back or self.offline):
+            raise TidepoolError(
+                "a write budget is for write-through, and for policies that do not know the future",
+                "Leave out the budget, or write-back and opt.",
+            )
+
+    @property
+    def limited(self) -> bool:
+        """Whether a budget limits the writes."""
+        return self.write_budget > 0 or self.write_budget_per_day > 0
 
     @property
     def offline(self) -> bool:
@@ -129,6 +146,7 @@ class SsdResult:
     disk_writes: int
     ssd_writes: int
     refused: int  # pages read from the disk that the policy did not want on the SSD
+    too_dear: int  # pages not written to the SSD, or not again, for want of budget
     dropped: int  # pages that did not get there since too many were waiting
     flushed: int  # dirty pages that went from the SSD to the disk (write-back)
     misjudged: int  # reads that the window took for the other class
@@ -189,6 +207,8 @@ class Tier:
                 "write_back": ssd.write_back,
                 "write_buffer": ssd.write_buffer,
                 "dirty_limit": DIRTY_LIMIT,
+                "write_budget": ssd.write_budget * MB / PAGE_BYTES,
+                "write_budget_per_day": ssd.write_budget_per_day * MB / PAGE_BYTES,
             },
         )
         if spec.policy == NO_SSD:
@@ -287,6 +307,7 @@ def _result(ssd: Ssd, sums: Any) -> SsdResult:
         disk_writes=sums.random_writes + sums.sequential_writes,
         ssd_writes=sums.ssd_writes,
         refused=sums.refused,
+        too_dear=sums.too_dear,
         dropped=sums.dropped,
         flushed=sums.flushed,
         misjudged=sums.misjudged,

@@ -466,6 +466,9 @@ typedef struct tps_tier_options
 								 * SSD; 0: any number, written at once */
 	double		dirty_limit;	/* of write-back: share of the frames that may
 								 * be dirty */
+	double		write_budget;	/* of write-through: pages that may be written
+								 * to the SSD in a second of waiting; 0: any */
+	double		write_budget_per_day;	/* likewise, in 24 hours */
 } tps_tier_options;
 
 typedef struct tps_tier_sums
@@ -477,7 +480,10 @@ typedef struct tps_tier_sums
 	uint64_t	misjudged;		/* of them, those that count as of the other
 								 * class in the temperatures
 								 * (tidepool/tier/extents.h) */
-	uint64_t	refused;		/* pages offered to the SSD in vain */
+	uint64_t	refused;		/* pages offered to the SSD that the policy
+								 * did not want */
+	uint64_t	too_dear;		/* pages not written to the SSD, or not again,
+								 * for want of budget */
 	uint64_t	random_writes;	/* to the disk */
 	uint64_t	sequential_writes;
 	uint64_t	ssd_writes;
