@@ -6,6 +6,7 @@
 
 #include "tidepool/assertion.h"
 #include "tidepool/parts/ghost.h"
+#include "tidepool/standing.h"
 
 /* ---- ghost lists ---- */
 
@@ -23,6 +24,23 @@ link_head(const tp_pool *pool, unsigned list, uint32_t slot)
 	else
 		l->tail = slot;
 	l->head = slot;
+	l->count++;
+}
+
+static void
+link_tail(const tp_pool *pool, unsigned list, uint32_t slot)
+{
+	tp_list    *l = tp_ghost_list_of(pool, list);
+	tp_ghost   *ghost = &pool->ghosts[slot];
+
+	ghost->list = (uint8_t) list;
+	ghost->next = TP_NONE;
+	ghost->prev = l->tail;
+	if (l->tail != TP_NONE)
+		pool->ghosts[l->tail].next = slot;
+	else
+		l->head = slot;
+	l->tail = slot;
 	l->count++;
 }
 
@@ -63,23 +81,48 @@ pointer_to(const tp_pool *pool, uint32_t slot)
 	return tp_hash_pointer_to(pool, slot, key_of, link_of);
 }
 
+/* Take a free slot for a ghost with this key, which is on no list yet. */
+static uint32_t
+take_slot(const tp_pool *pool, uint64_t key)
+{
+	uint32_t	slot = tp_ghost_list_of(pool, TP_FREE)->head;
+
+	TP_ASSERT(slot != TP_NONE && tp_ghost_find(pool, key) == TP_NONE);
+	unlink_ghost(pool, slot);
+	pool->ghosts[slot].key = key;
+	tp_hash_insert(pool, slot, key_of, link_of);
+	pool->header->ghost_count++;
+	return slot;
+}
+
 uint32_t
 tp_ghost_push(const tp_pool *pool, unsigned list, uint32_t frame)
 {
 	tp_node    *node = &pool->nodes[frame];
-	uint32_t	slot = tp_ghost_list_of(pool, TP_FREE)->head;
-	tp_ghost   *ghost = &pool->ghosts[slot];
+	uint32_t	slot;
+	tp_ghost   *ghost;
 
-	TP_ASSERT(slot != TP_NONE && tp_ghost_of_node(pool, frame) == TP_NONE);
-	unlink_ghost(pool, slot);
-	ghost->key = tp_page_key(tp_page_make(node->relation, node->block));
+	if (__builtin_expect(pool->header->recalling, 0))
+		tp_recall_clean(pool, frame);
+	slot = take_slot(pool, tp_page_key(tp_page_make(node->relation,
+													node->block)));
+	ghost = &pool->ghosts[slot];
 	ghost->small[0] = ghost->small[1] = ghost->small[2] = 0;
 	ghost->value = 0;
-	tp_hash_insert(pool, slot, key_of, link_of);
 	link_head(pool, list, slot);
-	pool->header->ghost_count++;
 	node->origin = (uint8_t) list;
 	return slot;
+}
+
+void
+tp_ghost_append(const tp_pool *pool, const tp_memory *memory)
+{
+	uint32_t	slot = take_slot(pool, memory->key);
+	tp_ghost   *ghost = &pool->ghosts[slot];
+
+	ghost->value = memory->value;
+	memcpy(ghost->small, memory->small, sizeof(ghost->small));
+	link_tail(pool, memory->list, slot);
 }
 
 /*

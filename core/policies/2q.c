@@ -29,6 +29,7 @@
  * Memory: nothing beyond the node; kout ghosts a frame, rounded up.
  */
 #include "tidepool/pool.h"
+#include "tidepool/standing.h"
 
 enum
 {
@@ -169,6 +170,13 @@ two_q_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 	return tp_upcoming_lists(pool, &ahead->cursor, lists, 2);
 }
 
+static bool
+two_q_recalls(const tp_pool *pool, const tp_memory *memory)
+{
+	(void) memory;
+	return pool->header->ghost_count < tp_state(pool, two_q_state)->kout;
+}
+
 static int
 two_q_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -233,5 +241,6 @@ const tp_policy tp_policy_2q = {
 	.forget = two_q_forget,
 	.coldest = two_q_coldest,
 	.upcoming = two_q_upcoming,
+	.recalls = two_q_recalls,
 	.check = two_q_check,
 };

@@ -162,5 +162,7 @@ const tp_policy tp_policy_arc = {
 	.forget = arc_forget,
 	.coldest = arc_coldest,
 	.upcoming = arc_upcoming,
+	.recalls = arc_directory_recalls,
+	.resume = arc_directory_resume,
 	.check = arc_check,
 };

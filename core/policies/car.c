@@ -179,5 +179,7 @@ const tp_policy tp_policy_car = {
 	.forget = car_forget,
 	.coldest = car_coldest,
 	.upcoming = car_upcoming,
+	.recalls = arc_directory_recalls,
+	.resume = arc_directory_resume,
 	.check = car_check,
 };

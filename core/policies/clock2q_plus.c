@@ -185,6 +185,14 @@ clock2q_plus_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 	return coldest_by_count(pool, &ahead->cursor, both, 2);
 }
 
+static void
+clock2q_plus_resume(const tp_pool *pool, const void *saved, uint32_t frames)
+{
+	(void) frames;
+	tp_state(pool, clock2q_plus_state)->insertions =
+		((const clock2q_plus_state *) saved)->insertions;
+}
+
 static int
 clock2q_plus_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -230,5 +238,7 @@ const tp_policy tp_policy_clock2q_plus = {
 	.forget = clock2q_plus_forget,
 	.coldest = clock2q_plus_coldest,
 	.upcoming = clock2q_plus_upcoming,
+	.recalls = small_main_recalls,
+	.resume = clock2q_plus_resume,
 	.check = clock2q_plus_check,
 };

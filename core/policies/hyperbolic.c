@@ -38,6 +38,7 @@
  */
 #include "tidepool/parts/sample.h"
 #include "tidepool/relaxed.h"
+#include "tidepool/standing.h"
 
 enum
 {
@@ -246,6 +247,27 @@ hyperbolic_check(const tp_pool *pool, tp_report report, void *arg)
 	return bad;
 }
 
+/* A page that came in before the clock began counts from its beginning. */
+static void
+hyperbolic_reinstate(const tp_pool *pool, uint32_t frame,
+					 const tp_standing *standing, const tp_access *access)
+{
+	tp_standing here = *standing;
+
+	(void) access;
+	if (elapsed(pool, here.word) > clock_of(pool))
+		here.word = page_word(0, references_of(here.word));
+	tp_reinstate_at_tail(pool, frame, FRAMES, &here);
+}
+
+static void
+hyperbolic_resume(const tp_pool *pool, const void *saved, uint32_t frames)
+{
+	(void) frames;
+	tp_state(pool, hyperbolic_state)->clock =
+		((const hyperbolic_state *) saved)->clock;
+}
+
 static const tp_param hyperbolic_params[] = {
 	[PARAM_SAMPLE] = {
 		.name = "sample", .type = TP_PARAM_INTEGER,
@@ -278,5 +300,7 @@ const tp_policy tp_policy_hyperbolic = {
 	.forget = hyperbolic_forget,
 	.coldest = hyperbolic_coldest,
 	.upcoming = hyperbolic_upcoming,
+	.reinstate = hyperbolic_reinstate,
+	.resume = hyperbolic_resume,
 	.check = hyperbolic_check,
 };

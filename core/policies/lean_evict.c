@@ -293,6 +293,18 @@ lean_evict_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 	return TP_NONE;
 }
 
+/* The draws go on, and with them the epochs. */
+static void
+lean_evict_resume(const tp_pool *pool, const void *saved, uint32_t frames)
+{
+	const lean_evict_state *old = saved;
+	lean_evict_state *state = tp_state(pool, lean_evict_state);
+
+	(void) frames;
+	state->draws = old->draws;
+	state->epoch = old->epoch;
+}
+
 static const tp_param lean_evict_params[] = {
 	[PARAM_COOLING] = {
 		.name = "cooling", .type = TP_PARAM_FRACTION,
@@ -329,4 +341,5 @@ const tp_policy tp_policy_lean_evict = {
 	.forget = lean_evict_forget,
 	.coldest = lean_evict_coldest,
 	.upcoming = lean_evict_upcoming,
+	.resume = lean_evict_resume,
 };

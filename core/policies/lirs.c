@@ -171,6 +171,30 @@ lirs_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	demote_and_prune(pool);
 }
 
+/* The LIR pages are in the order of their stamps, which the clock is not below. */
+static void
+lirs_reinstate(const tp_pool *pool, uint32_t frame, const tp_standing *standing,
+			   const tp_access *access)
+{
+	lirs_state *state = tp_state(pool, lirs_state);
+	uint64_t	stamp = standing->extra[0];
+	uint32_t	bottom = tp_list_of(pool, LIR)->tail;
+	bool		low = standing->list == LIR && lir_set_has_room(pool) &&
+		(bottom == TP_NONE || stamp < *stamp_of(pool, bottom));
+
+	(void) access;
+	if (state->clock < stamp)
+		state->clock = stamp;
+	tp_reinstate_at_tail(pool, frame, low ? LIR : Q, standing);
+}
+
+static bool
+lirs_recalls(const tp_pool *pool, const tp_memory *memory)
+{
+	return pool->header->ghost_count < tp_state(pool, lirs_state)->ghost_limit &&
+		in_stack(pool, memory->value);
+}
+
 static int
 lirs_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -216,5 +240,8 @@ const tp_policy tp_policy_lirs = {
 	.admit = lirs_admit,
 	.forget = lirs_forget,
 	.coldest = lir_set_coldest,
+	.reinstate = lirs_reinstate,
+	.recalls = lirs_recalls,
+	.resume = lir_set_resume,
 	.check = lirs_check,
 };

@@ -370,6 +370,38 @@ lirs2_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	demote_and_prune(pool);
 }
 
+/* As lirs_reinstate. */
+static void
+lirs2_reinstate(const tp_pool *pool, uint32_t frame, const tp_standing *standing,
+				const tp_access *access)
+{
+	lirs_state *state = tp_state(pool, lirs_state);
+	uint32_t	lowest = tp_list_of(pool, LIR)->tail;
+	bool		low = standing->list == LIR && lir_set_has_room(pool);
+
+	(void) access;
+	tp_reinstate_at_tail(pool, frame, Q, standing);
+	set_lag(frame_of(pool, frame), 0);
+	if (state->clock < history_of(pool, frame).last)
+		state->clock = history_of(pool, frame).last;
+	if (!low || (lowest != TP_NONE && history_of(pool, lowest).last <=
+				 history_of(pool, frame).last))
+		return;
+	tp_list_remove(pool, frame);
+	heap_push(pool, lir_count(pool), frame, comes_first);
+	tp_list_push_tail(pool, LIR, frame);
+}
+
+static bool
+lirs2_recalls(const tp_pool *pool, const tp_memory *memory)
+{
+	tp_ghost	ghost = {.value = memory->value,
+	.small = {memory->small[0], memory->small[1], memory->small[2]}};
+
+	return pool->header->ghost_count < tp_state(pool, lirs_state)->ghost_limit &&
+		in_stack(pool, read_ghost(&ghost).last);
+}
+
 static int
 lirs2_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -419,5 +451,8 @@ const tp_policy tp_policy_lirs2 = {
 	.admit = lirs2_admit,
 	.forget = lirs2_forget,
 	.coldest = lir_set_coldest,
+	.reinstate = lirs2_reinstate,
+	.recalls = lirs2_recalls,
+	.resume = lir_set_resume,
 	.check = lirs2_check,
 };

@@ -45,6 +45,7 @@
  */
 #include "tidepool/parts/heap.h"
 #include "tidepool/parts/reference_history.h"
+#include "tidepool/standing.h"
 
 enum
 {
@@ -446,6 +447,37 @@ lru_k_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 	return frame;
 }
 
+static void
+lru_k_reinstate(const tp_pool *pool, uint32_t frame,
+				const tp_standing *standing, const tp_access *access)
+{
+	lru_k_state *state = tp_state(pool, lru_k_state);
+
+	(void) access;
+	tp_reinstate_at_tail(pool, frame, INFINITE, standing);
+	if (state->clock < history_last(history_of(pool, frame)))
+		state->clock = history_last(history_of(pool, frame));
+	if (standing->count < state->k)
+		return;
+	tp_list_remove(pool, frame);
+	enter(pool, frame);
+}
+
+static bool
+lru_k_recalls(const tp_pool *pool, const tp_memory *memory)
+{
+	(void) memory;
+	return pool->header->ghost_count <
+		tp_state(pool, lru_k_state)->history_limit;
+}
+
+static void
+lru_k_resume(const tp_pool *pool, const void *saved, uint32_t frames)
+{
+	(void) frames;
+	tp_state(pool, lru_k_state)->clock = ((const lru_k_state *) saved)->clock;
+}
+
 static int
 lru_k_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -528,5 +560,8 @@ const tp_policy tp_policy_lru_k = {
 	.forget = lru_k_forget,
 	.coldest = lru_k_coldest,
 	.upcoming = lru_k_upcoming,
+	.reinstate = lru_k_reinstate,
+	.recalls = lru_k_recalls,
+	.resume = lru_k_resume,
 	.check = lru_k_check,
 };

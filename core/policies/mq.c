@@ -35,6 +35,7 @@
  * Memory: 8 bytes a frame beyond the node; qout (4) ghosts a frame.
  */
 #include "tidepool/pool.h"
+#include "tidepool/standing.h"
 
 #define MAX_QUEUES 8			/* the paper's */
 
@@ -277,6 +278,43 @@ mq_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	tp_trim_ghosts(pool, qout_bound(pool));
 }
 
+/* A queue is ordered by the time of entry, so the page entered no later. */
+static void
+mq_reinstate(const tp_pool *pool, uint32_t frame, const tp_standing *standing,
+			 const tp_access *access)
+{
+	mq_state   *state = tp_state(pool, mq_state);
+	uint64_t   *oldest = &state->oldest[standing->list - Q0];
+	uint32_t	above = tail_of(pool, standing->list);
+	uint64_t	latest = above == TP_NONE ? state->time : *entered(pool, above);
+
+	(void) access;
+	tp_reinstate_at_tail(pool, frame, standing->list, standing);
+	if (*entered(pool, frame) > latest)
+		*entered(pool, frame) = latest;
+	if (*entered(pool, frame) < *oldest)
+		*oldest = *entered(pool, frame);
+}
+
+static bool
+mq_recalls(const tp_pool *pool, const tp_memory *memory)
+{
+	return pool->header->ghost_count < qout_bound(pool) &&
+		memory->small[0] >= 1 && memory->small[0] <= max_frequency(pool);
+}
+
+/* Time goes on; no frame has entered a queue yet. */
+static void
+mq_resume(const tp_pool *pool, const void *saved, uint32_t frames)
+{
+	mq_state   *state = tp_state(pool, mq_state);
+
+	(void) frames;
+	state->time = ((const mq_state *) saved)->time;
+	for (unsigned k = 0; k < MAX_QUEUES; k++)
+		state->oldest[k] = state->time;
+}
+
 static int
 check_queue(const tp_pool *pool, unsigned list, tp_report report, void *arg)
 {
@@ -372,5 +410,8 @@ const tp_policy tp_policy_mq = {
 	.restore = mq_restore,
 	.admit = mq_admit,
 	.forget = mq_forget,
+	.reinstate = mq_reinstate,
+	.recalls = mq_recalls,
+	.resume = mq_resume,
 	.check = mq_check,
 };

@@ -62,7 +62,10 @@
  * of them reads; hits take no lock.
  * Memory: 24 bytes a frame; no ghosts.
  */
+#include <string.h>
+
 #include "tidepool/parts/sample.h"
+#include "tidepool/standing.h"
 
 #include "prediction/candidates.h"
 #include "prediction/load_order.h"
@@ -428,6 +431,35 @@ pbm_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 							 BANDS, band_of);
 }
 
+/* How long ago the page was referenced; marks of index scans do not last. */
+static void
+pbm_describe_standing(const tp_pool *pool, uint32_t frame,
+					  tp_standing *standing, uint64_t now)
+{
+	page_history page;
+
+	memcpy(&page, standing->extra, sizeof(page));
+	page.last = page_history_idle(page_history_of(pool, frame), now);
+	page.trail = 0;
+	memcpy(standing->extra, &page, sizeof(page));
+	standing->word = 0;
+}
+
+static void
+pbm_reinstate(const tp_pool *pool, uint32_t frame, const tp_standing *standing,
+			  const tp_access *access)
+{
+	tp_standing here = *standing;
+	page_history page;
+
+	memcpy(&page, standing->extra, sizeof(page));
+	page.last = page.last < access->now ? access->now - page.last : 0;
+	memcpy(here.extra, &page, sizeof(page));
+	set_now(pool, access->now);
+	tp_reinstate_at_tail(pool, frame, FRAMES, &here);
+	load_order_add(pool, &tp_choice(pool, pbm_choice)->order, frame, 0);
+}
+
 static int
 pbm_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -520,6 +552,8 @@ const tp_policy tp_policy_pbm = {
 	.forget = pbm_forget,
 	.coldest = pbm_coldest,
 	.upcoming = pbm_upcoming,
+	.describe_standing = pbm_describe_standing,
+	.reinstate = pbm_reinstate,
 	.describe = pbm_describe,
 	.check = pbm_check,
 };

@@ -51,6 +51,8 @@
  * sample; a few estimates serve 16 evictions.
  * Memory: 24 bytes a frame; no ghosts.
  */
+#include "tidepool/standing.h"
+
 #include "prediction/reason.h"
 #include "prediction/timeline.h"
 
@@ -365,6 +367,15 @@ pbm_pq_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	block_groups_leave(pool);
 }
 
+/* Its block group is estimated by the scans that run now. */
+static void
+pbm_pq_reinstate(const tp_pool *pool, uint32_t frame,
+				 const tp_standing *standing, const tp_access *access)
+{
+	(void) standing;
+	(void) enter(pool, frame, access->now);
+}
+
 static int
 pbm_pq_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -428,6 +439,7 @@ const tp_policy tp_policy_pbm_pq = {
 	.admit = pbm_pq_admit,
 	.forget = pbm_pq_forget,
 	.coldest = pbm_pq_coldest,
+	.reinstate = pbm_pq_reinstate,
 	.describe = timeline_describe,
 	.check = pbm_pq_check,
 };

@@ -169,5 +169,6 @@ const tp_policy tp_policy_s3fifo = {
 	.forget = s3fifo_forget,
 	.coldest = s3fifo_coldest,
 	.upcoming = s3fifo_upcoming,
+	.recalls = small_main_recalls,
 	.check = s3fifo_check,
 };

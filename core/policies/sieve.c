@@ -26,6 +26,7 @@
  * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/parts/count.h"
+#include "tidepool/standing.h"
 
 enum
 {
@@ -198,6 +199,21 @@ sieve_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 	return walk(pool, &ahead->cursor, 0);
 }
 
+/* The hand is where the page with the mark is. */
+static void
+sieve_reinstate(const tp_pool *pool, uint32_t frame,
+				const tp_standing *standing, const tp_access *access)
+{
+	bool		hand = standing->mark != 0 &&
+		tp_state(pool, sieve_state)->hand == TP_NONE;
+
+	(void) access;
+	tp_reinstate_at_tail(pool, frame, QUEUE, standing);
+	pool->nodes[frame].mark = 0;
+	if (hand)
+		put_hand(pool, frame);
+}
+
 static int
 sieve_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -233,5 +249,6 @@ const tp_policy tp_policy_sieve = {
 	.forget = sieve_forget,
 	.coldest = sieve_coldest,
 	.upcoming = sieve_upcoming,
+	.reinstate = sieve_reinstate,
 	.check = sieve_check,
 };

@@ -14,6 +14,7 @@
  * Memory: nothing beyond the node; no ghosts.
  */
 #include "tidepool/pool.h"
+#include "tidepool/standing.h"
 
 enum
 {
@@ -115,6 +116,18 @@ slru_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	demote(pool);
 }
 
+static void
+slru_reinstate(const tp_pool *pool, uint32_t frame, const tp_standing *standing,
+			   const tp_access *access)
+{
+	bool		full = tp_list_of(pool, PROTECTED)->count >=
+		tp_state(pool, slru_state)->limit;
+
+	(void) access;
+	tp_reinstate_at_tail(pool, frame, full ? PROBATION : standing->list,
+						 standing);
+}
+
 static int
 slru_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -153,5 +166,6 @@ const tp_policy tp_policy_slru = {
 	.restore = slru_restore,
 	.admit = slru_admit,
 	.forget = slru_forget,
+	.reinstate = slru_reinstate,
 	.check = slru_check,
 };

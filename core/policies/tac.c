@@ -35,6 +35,7 @@
  */
 #include "tidepool/parts/exponent.h"
 #include "tidepool/parts/heap.h"
+#include "tidepool/standing.h"
 #include "tidepool/tier/extents.h"
 
 enum
@@ -260,6 +261,15 @@ tac_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 	return frame;
 }
 
+/* The caller keeps the temperatures. */
+static void
+tac_reinstate(const tp_pool *pool, uint32_t frame, const tp_standing *standing,
+			  const tp_access *access)
+{
+	(void) standing;
+	tac_admit(pool, frame, access);
+}
+
 static int
 tac_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -318,5 +328,6 @@ const tp_policy tp_policy_tac = {
 	.forget = tac_forget,
 	.coldest = tac_coldest,
 	.upcoming = tac_upcoming,
+	.reinstate = tac_reinstate,
 	.check = tac_check,
 };

@@ -44,8 +44,11 @@
  * sketch remembers the frequency of many more pages than the pool holds.
  * Memory: 16 bytes a frame; no ghosts.
  */
+#include <string.h>
+
 #include "tidepool/parts/sketch.h"
 #include "tidepool/pool.h"
+#include "tidepool/standing.h"
 
 enum
 {
@@ -219,6 +222,34 @@ w_tinylfu_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	bound_list(pool, PROTECTED, state->max_protected);
 }
 
+/* The extra bytes are the sketch's; what it says of the page is the page's. */
+static void
+w_tinylfu_describe_standing(const tp_pool *pool, uint32_t frame,
+							tp_standing *standing, uint64_t now)
+{
+	(void) now;
+	memset(standing->extra, 0, sizeof(standing->extra));
+	standing->extra[0] = frequency_of(pool, frame);
+}
+
+static void
+w_tinylfu_reinstate(const tp_pool *pool, uint32_t frame,
+					const tp_standing *standing, const tp_access *access)
+{
+	const w_tinylfu_state *state = tp_state(pool, w_tinylfu_state);
+	unsigned	list = standing->list;
+
+	(void) access;
+	for (uint32_t i = 0; i < TP_SKETCH_MAX; i++)
+		if (frequency_of(pool, frame) < standing->extra[0])
+			count_reference(pool, frame);
+	if ((list == WINDOW && tp_list_of(pool, list)->count >= state->max_window) ||
+		(list == PROTECTED &&
+		 tp_list_of(pool, list)->count >= state->max_protected))
+		list = PROBATION;
+	tp_list_push_tail(pool, list, frame);
+}
+
 /* Of equal estimates the window's tail goes first, as in victim. */
 static uint32_t
 w_tinylfu_coldest(const tp_pool *pool, tp_cursor *cursor)
@@ -298,5 +329,7 @@ const tp_policy tp_policy_w_tinylfu = {
 	.forget = w_tinylfu_forget,
 	.coldest = w_tinylfu_coldest,
 	.upcoming = w_tinylfu_upcoming,
+	.describe_standing = w_tinylfu_describe_standing,
+	.reinstate = w_tinylfu_reinstate,
 	.check = w_tinylfu_check,
 };

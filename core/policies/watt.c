@@ -42,6 +42,7 @@
  */
 #include "tidepool/parts/epoch_log.h"
 #include "tidepool/parts/sample.h"
+#include "tidepool/standing.h"
 
 enum
 {
@@ -278,6 +279,24 @@ watt_upcoming(const tp_pool *pool, tp_lookahead *ahead)
 							 BANDS, band_of);
 }
 
+static bool
+watt_recalls(const tp_pool *pool, const tp_memory *memory)
+{
+	(void) memory;
+	return pool->header->ghost_count < ghost_limit(pool);
+}
+
+static void
+watt_resume(const tp_pool *pool, const void *saved, uint32_t frames)
+{
+	const watt_state *old = saved;
+	watt_state *state = tp_state(pool, watt_state);
+
+	(void) frames;
+	state->epoch = old->epoch;
+	state->evictions = old->evictions;
+}
+
 static int
 watt_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -371,5 +390,7 @@ const tp_policy tp_policy_watt = {
 	.forget = watt_forget,
 	.coldest = watt_coldest,
 	.upcoming = watt_upcoming,
+	.recalls = watt_recalls,
+	.resume = watt_resume,
 	.check = watt_check,
 };

@@ -292,6 +292,7 @@ tp_check(const tp_pool *pool, tp_holds holds, void *holds_arg,
 		 tp_report report, void *arg)
 {
 	const tp_policy *policy = pool->policy;
+	const tp_header *header = pool->header;
 	int			bad = check_members(pool, report, arg);
 
 	bad += check_list(pool, TP_FREE, report, arg);
@@ -302,7 +303,7 @@ tp_check(const tp_pool *pool, tp_holds holds, void *holds_arg,
 	bad += tp_ghosts_check(pool, report, arg);
 
 	/* no page is both resident and a ghost */
-	for (uint32_t i = 0; bad == 0 && i < pool->header->frames; i++)
+	for (uint32_t i = 0; bad == 0 && !header->recalling && i < header->frames; i++)
 	{
 		uint32_t	frame = tp_member(pool, i);
 

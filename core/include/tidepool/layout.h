@@ -129,6 +129,7 @@ typedef struct tp_header
 	uint32_t	ghost_count;	/* ghosts in use, all lists */
 	uint32_t	claimed;		/* claimed frames; not counted if shared */
 	bool		shared;			/* see tp_share */
+	bool		recalling;		/* see tp_recall_begin */
 	tp_chooser	chooser;		/* of those who hold the lock */
 	double		params[TP_MAX_PARAMS];	/* in the order of the policy's table */
 	tp_list		lists[TP_MAX_LISTS];

@@ -58,6 +58,8 @@
 #include "tidepool/layout.h"
 
 struct tp_text;					/* see text.h */
+struct tp_standing;				/* see standing.h */
+struct tp_memory;
 
 /* Receives each violation that check finds.  index: a frame or a ghost. */
 typedef void (*tp_report) (void *arg, const char *violation, uint32_t index);
@@ -285,6 +287,33 @@ struct tp_policy
 	 * NULL: as coldest with that share.
 	 */
 	uint32_t	(*upcoming) (const tp_pool *pool, tp_lookahead *ahead);
+
+	/*
+	 * For standing.h.  describe_standing: replace in the standing, which has
+	 * count, mark, word and extra as they are, what means nothing in another
+	 * pool.  NULL: nothing.
+	 *
+	 * reinstate: the page of this frame, already entered in the node, has
+	 * this standing, whose list the policy has.  Put the frame on that list
+	 * behind those that are there, or on a lower one if the list is full. The
+	 * standing may be of a pool of another size, or newer than this one's
+	 * clock.  NULL: tp_reinstate_at_tail.
+	 *
+	 * recalls: may this ghost be appended to its list now?  NULL: none may.
+	 *
+	 * resume: take over what outlives a pool from the state struct of one
+	 * that had so many frames.  NULL: nothing does.
+	 */
+	void		(*describe_standing) (const tp_pool *pool, uint32_t frame,
+									  struct tp_standing *standing,
+									  uint64_t now);
+	void		(*reinstate) (const tp_pool *pool, uint32_t frame,
+							  const struct tp_standing *standing,
+							  const tp_access *access);
+	bool		(*recalls) (const tp_pool *pool,
+							const struct tp_memory *memory);
+	void		(*resume) (const tp_pool *pool, const void *state,
+						   uint32_t frames);
 
 	/*
 	 * Append to the text of tp_describe what neither lists nor fields show;

@@ -221,10 +221,9 @@ tp_release(const tp_pool *pool, uint32_t frame)
 	tp_list_push_head(pool, TP_FREE, frame);
 }
 
-/* A page was loaded into this claimed or free frame. */
+/* A claimed or free frame holds this page now.  It is on no list yet. */
 static inline void
-tp_admit(const tp_pool *pool, uint32_t frame, tp_page page,
-		 const tp_access *access)
+tp_occupy(const tp_pool *pool, uint32_t frame, tp_page page)
 {
 	tp_node    *node = &pool->nodes[frame];
 
@@ -236,6 +235,14 @@ tp_admit(const tp_pool *pool, uint32_t frame, tp_page page,
 	__atomic_store_n(&node->relation, page.relation, __ATOMIC_RELAXED);
 	__atomic_store_n(&node->block, page.block, __ATOMIC_RELAXED);
 	__atomic_store_n(&node->generation, node->generation + 1, __ATOMIC_RELAXED);
+}
+
+/* A page was loaded into this claimed or free frame. */
+static inline void
+tp_admit(const tp_pool *pool, uint32_t frame, tp_page page,
+		 const tp_access *access)
+{
+	tp_occupy(pool, frame, page);
 	pool->policy->admit(pool, frame, access);
 }
 

@@ -10,6 +10,7 @@
 #define TIDEPOOL_ARC_DIRECTORY_H
 
 #include "tidepool/pool.h"
+#include "tidepool/standing.h"
 
 enum
 {
@@ -108,6 +109,27 @@ arc_directory_leave(const tp_pool *pool, uint32_t frame, uint32_t slot)
 	if (state->p > pool->header->frames)
 		state->p = pool->header->frames;
 	trim_directory(pool);
+}
+
+/* tp_policy.recalls: within the papers' bounds */
+static inline bool
+arc_directory_recalls(const tp_pool *pool, const tp_memory *memory)
+{
+	uint32_t	c = pool->header->frames;
+
+	return (uint64_t) tp_resident(pool) + pool->header->ghost_count <
+		2 * (uint64_t) c &&
+		(memory->list != B1 || frames_on(pool, T1) + ghosts_on(pool, B1) < c);
+}
+
+/* tp_policy.resume: p, in proportion to c */
+static inline void
+arc_directory_resume(const tp_pool *pool, const void *saved, uint32_t frames)
+{
+	double		share = frames == 0 ? 0 : ((const arc_state *) saved)->p / frames;
+
+	tp_state(pool, arc_state)->p = !(share > 0) ? 0 :
+		(share < 1 ? share : 1) * pool->header->frames;
 }
 
 /* For tp_policy.check.  pending: how many ghosts there may be too many. */

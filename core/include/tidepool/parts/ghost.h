@@ -81,10 +81,16 @@ tp_ghosts_full(const tp_pool *pool)
 /*
  * Leave a ghost of this frame's page at the head of a ghost list, and note the
  * list as the node's origin.  The caller ensures that a slot is free
- * (tp_make_ghost_room) and that the page has no ghost.  Returns the slot;
- * small and value are zero.
+ * (tp_make_ghost_room) and that the page has no ghost; while ghosts are recalled
+ * it may have one, which goes.  Returns the slot; small and value are zero.
  */
 uint32_t	tp_ghost_push(const tp_pool *pool, unsigned list, uint32_t frame);
+
+/*
+ * Add a ghost at the tail of its list; its key has none.  The caller ensures
+ * that a slot is free.
+ */
+void		tp_ghost_append(const tp_pool *pool, const struct tp_memory *memory);
 
 /* Drop a ghost; its slot becomes free. */
 void		tp_ghost_remove(const tp_pool *pool, uint32_t slot);

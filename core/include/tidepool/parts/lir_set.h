@@ -12,6 +12,7 @@
 #define TIDEPOOL_LIR_SET_H
 
 #include "tidepool/pool.h"
+#include "tidepool/standing.h"
 
 enum
 {
@@ -129,6 +130,28 @@ lir_set_restore(const tp_pool *pool, unsigned list, uint32_t frame)
 		tp_list_put_back(pool, Q, frame);
 	else
 		tp_list_push_tail(pool, Q, frame);
+}
+
+/* tp_policy.resume: the clock, and what Q has taken */
+static inline void
+lir_set_resume(const tp_pool *pool, const void *saved, uint32_t frames)
+{
+	const lirs_state *old = saved;
+	lirs_state *state = tp_state(pool, lirs_state);
+	uint32_t	taken = old->llirs <= old->llirs_full ?
+		old->llirs_full - old->llirs : 0;
+	uint32_t	most = lir_set_most_taken(state);
+
+	(void) frames;
+	state->clock = old->clock;
+	state->llirs = state->llirs_full - (taken < most ? taken : most);
+}
+
+/* Is there room in the LIR set for a page that is to be reinstated? */
+static inline bool
+lir_set_has_room(const tp_pool *pool)
+{
+	return tp_list_of(pool, LIR)->count < tp_state(pool, lirs_state)->llirs;
 }
 
 /* For tp_policy.check. */

@@ -12,6 +12,7 @@
 #define TIDEPOOL_SMALL_MAIN_H
 
 #include "tidepool/parts/queue_pair.h"
+#include "tidepool/standing.h"
 
 enum
 {
@@ -122,6 +123,15 @@ small_main_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		return;
 	tp_trim_ghosts(pool, limit - 1);
 	tp_ghost_push(pool, GHOST, frame);
+}
+
+/* tp_policy.recalls */
+static inline bool
+small_main_recalls(const tp_pool *pool, const tp_memory *memory)
+{
+	(void) memory;
+	return pool->header->ghost_count <
+		tp_state(pool, small_main_state)->ghost_limit;
 }
 
 /* For tp_policy.check. */
