@@ -31,6 +31,30 @@ replay_evict(tps_replay *replay, uint32_t frame, const tp_access *access)
 	replay->tally.totals.evictions++;
 }
 
+/* Count why the policy has chosen what is evicted. */
+static inline void
+count_reason(tps_replay *replay)
+{
+	const tp_pool *pool = &replay->cache->pool;
+	tps_totals *totals = &replay->tally.totals;
+
+	if ((pool->policy->flags & TP_ASKS_SCANS) == 0)
+		return;
+	switch (pool->chooser->reason)
+	{
+		case TP_BY_PREDICTION:
+			totals->predicted_evictions++;
+			break;
+		case TP_BY_FREQUENCY:
+			totals->frequency_evictions++;
+			break;
+		case TP_BY_RECENCY:
+			totals->recency_evictions++;
+			break;
+	}
+	totals->premature_evictions += pool->chooser->wanted_soon;
+}
+
 /* A search that counts its looks. */
 typedef struct counted_search
 {
@@ -109,7 +133,10 @@ place(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 		return false;
 	}
 	if (tp_is_resident(&cache->pool, frame))
+	{
+		count_reason(replay);
 		replay_evict(replay, frame, access);
+	}
 	else
 		tp_claim(&cache->pool, frame);
 	replay->dirty[frame] = (access->flags & TP_WRITE) != 0;

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from simulation import naive
 from simulation.generated import Event, EventTrace, looping, phases, traces, zipf
 from tidepool import TidepoolError, parse_policy, policies
+from tidepool.generators import TpchScans
 from tidepool.simulation import Cell, Options, Result, simulate
 from tidepool.traces import Flag, Kind, Trace, page_number
 
@@ -251,3 +252,31 @@ def test_pages_of_64_bits() -> None:
     events = [Event(int(page)) for page in pages]
     for policy in ("lru", "arc", "opt"):
         assert run(EventTrace(events), policy, 3).misses == 3
+
+
+# ---- why pages were evicted ----
+
+
+def reasons(result: Result) -> tuple[int, int, int, int]:
+    return (
+        result.predicted_evictions,
+        result.frequency_evictions,
+        result.recency_evictions,
+        result.premature_evictions,
+    )
+
+
+@pytest.mark.parametrize("policy", ["pbm", "pbm_pq"])
+def test_why_pages_were_evicted(policy: str) -> None:
+    """Each eviction has a reason: scans alone go by prediction, lookups never do."""
+    scans = TpchScans(pages=400, streams=3, queries=3, seed=1)
+    result = run(scans, policy, 100)
+    predicted, frequency, recency, premature = reasons(result)
+    assert predicted > 0 and predicted + frequency + recency == result.misses - 100
+    assert premature <= predicted
+    lookups = run(zipf(100, 2000), policy, 10)
+    predicted, frequency, recency, premature = reasons(lookups)
+    assert frequency + recency == lookups.misses - 10
+    assert (predicted, premature) == (0, 0)
+    assert reasons(run(scans, "lru", 100)) == (0, 0, 0, 0)
+    assert result.to_json()["predicted_evictions"] == result.predicted_evictions

@@ -5,8 +5,9 @@ from __future__ import annotations
 from tidepool.amounts import count, percent
 from tidepool.cli.printing import print_table
 from tidepool.simulation import LayoutResult, PoolResult
+from tidepool.simulation.results import REASONS
 
-COUNTS = ("refused", "correlated", "evictions", "write_backs", "forgotten")
+COUNTS = ("refused", "correlated", "evictions", "write_backs", "forgotten", *REASONS)
 
 
 def print_pools(result: LayoutResult) -> None:

@@ -11,6 +11,7 @@ from tidepool.cli.printing import CsvPrinter, print_json, print_table
 from tidepool.cli.ssd import print_tiers
 from tidepool.experiments.runs import Run, labels, memory_runs, record, rows
 from tidepool.simulation import LayoutResult, Result
+from tidepool.simulation.results import REASONS
 
 FORKS = ("main", "fsm", "vm", "init")
 
@@ -57,11 +58,9 @@ class Printer:
         ]
         if first.error is not None:
             columns.append(("±", lambda r: percent(r.error)))
-        for name in ("refused", "correlated", "write_backs", "forgotten"):
+        for name in ("refused", "correlated", "write_backs", "forgotten", *REASONS):
             if any(getattr(run.result, name) for run in runs):
-                columns.append(
-                    (name.replace("_", "-"), lambda r, name=name: count(getattr(r, name)))
-                )
+                columns.append((_header(name), lambda r, name=name: count(getattr(r, name))))
         columns.append(("seconds", lambda r: f"{r.seconds:.3f}"))
         if self._name_seeds:
             columns.append(("seed", lambda r: str(r.seed)))
@@ -116,6 +115,10 @@ class Printer:
             ],
             left=2,
         )
+
+
+def _header(name: str) -> str:
+    return name.removesuffix("_evictions").replace("_", "-")
 
 
 def _title(result: Result) -> str:

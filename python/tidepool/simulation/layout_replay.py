@@ -26,6 +26,7 @@ from tidepool.simulation.replay import (
     row_of_reference,
     series_of,
 )
+from tidepool.simulation.results import REASONS, reasons_of
 from tidepool.traces.columns import select, take
 from tidepool.traces.model import Chunk, Kind, Trace
 from tidepool.traces.provenance import parse_recorded_pool
@@ -213,6 +214,7 @@ class LayoutReplay:
             evictions=totals.evictions,
             write_backs=totals.write_backs,
             forgotten=totals.forgotten,
+            **reasons_of(totals),
         )
 
     def result(self, trace: Trace) -> LayoutResult:
@@ -239,6 +241,7 @@ class LayoutReplay:
             correlated=sum(pool.correlated for pool in pools),
             write_backs=sum(pool.write_backs for pool in pools),
             forgotten=sum(pool.forgotten for pool in pools),
+            **{name: sum(getattr(pool, name) for pool in pools) for name in REASONS},
             interval=interval,
             last_interval=last,
             series=series_of(whole, interval, last) if interval else None,

@@ -114,6 +114,10 @@ class PoolResult:
     evictions: int
     write_backs: int
     forgotten: int
+    predicted_evictions: int = 0  # these four: see REASONS
+    frequency_evictions: int = 0
+    recency_evictions: int = 0
+    premature_evictions: int = 0
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tidepool.errors import TidepoolError
 from tidepool.policies import PolicySpec
 from tidepool.simulation.events import Events, references
 from tidepool.simulation.options import Options
-from tidepool.simulation.results import RelationResult, Result
+from tidepool.simulation.results import RelationResult, Result, reasons_of
 from tidepool.simulation.ssd import EXTENT_BYTES, Ssd, Tier
 from tidepool.traces.columns import take
 from tidepool.traces.model import Chunk, Trace
@@ -184,6 +184,7 @@ class Replay:
             correlated=totals.correlated,
             write_backs=totals.write_backs,
             forgotten=totals.forgotten,
+            **reasons_of(totals),
             interval=self.options.interval,
             last_interval=self._last_interval(),
             series=self.series() if self.options.interval else None,

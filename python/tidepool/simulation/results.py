@@ -10,6 +10,19 @@ from numpy.typing import NDArray
 
 from tidepool.simulation.ssd import SsdResult
 
+# why a policy that asks scans has evicted, as pg_stat_bufferpool counts it
+REASONS = (
+    "predicted_evictions",  # by what scans read
+    "frequency_evictions",  # by frequency
+    "recency_evictions",  # by recency alone
+    "premature_evictions",  # of all these: a running scan was to read the page within a second
+)
+
+
+def reasons_of(totals: Any) -> dict[str, Any]:
+    """Return the counts of a tps_totals that are named in REASONS."""
+    return {name: getattr(totals, name) for name in REASONS}
+
 
 @dataclass(frozen=True)
 class RelationResult:
@@ -45,6 +58,10 @@ class Result:
     correlated: int = 0  # hits that were not references of their own
     write_backs: int = 0  # dirty pages evicted
     forgotten: int = 0  # pages that ceased to exist while resident
+    predicted_evictions: int = 0  # these four: see REASONS
+    frequency_evictions: int = 0
+    recency_evictions: int = 0
+    premature_evictions: int = 0
     sample_rate: float | None = None
     error: float | None = None
     interval: int = 0
@@ -69,7 +86,7 @@ class Result:
         out: dict[str, Any] = {name: getattr(self, name) for name in _ALWAYS}
         out |= {
             name: getattr(self, name)
-            for name in ("refused", "correlated", "write_backs", "forgotten")
+            for name in ("refused", "correlated", "write_backs", "forgotten", *REASONS)
         }
         if self.sample_rate is not None:
             out |= {"sample_rate": self.sample_rate, "error": self.error}

@@ -289,6 +289,13 @@ typedef struct tps_totals
 	uint64_t	evictions;		/* pages evicted */
 	uint64_t	write_backs;	/* dirty pages evicted */
 	uint64_t	forgotten;		/* pages that ceased to exist */
+
+	/* of the evictions, with a policy that asks scans (tp_chooser): */
+	uint64_t	predicted_evictions;	/* by what scans read, */
+	uint64_t	frequency_evictions;	/* by frequency, */
+	uint64_t	recency_evictions;	/* by recency alone */
+	uint64_t	premature_evictions;	/* a running scan was to read the page
+										 * within TP_SOON */
 } tps_totals;
 
 typedef struct tps_replay tps_replay;
