@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -103,3 +105,33 @@ def test_hundreds_of_scans_that_end_anyhow(server: Instance) -> None:
     begun, _, abandoned, _ = stat(server, *ANNOUNCED)
     assert begun > number // 2
     assert abandoned > number // 4
+
+
+@pytest.fixture
+def leave_scan(server: Instance) -> str:
+    """Path of the library left_scan.c."""
+    library = server.directory / "left_scan.so"
+    include = server.run(server.bin / "pg_config", "--includedir-server").stdout.strip()
+    source = Path(__file__).with_name("left_scan.c")
+    command = ("cc", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-I", include)
+    subprocess.run([*command, "-o", library, source], check=True)
+    library.chmod(0o755)
+    return str(library)
+
+
+def test_scans_that_only_the_end_of_their_process_ends(server: Instance, leave_scan: str) -> None:
+    """They are abandoned, as the scans of queries that fail are."""
+    server.query(
+        "CREATE FUNCTION leave_scan(regclass) RETURNS bool LANGUAGE c STRICT"
+        f" AS '{leave_scan}', 'leave_scan'"
+    )
+    for _ in range(3):
+        shown = server.query(
+            "SELECT leave_scan('scanned')",
+            "SELECT leave_scan('scanned')",
+            "SELECT count(*) FROM pg_stat_scans",
+        )
+        assert shown.splitlines() == ["t", "t", "2"]
+        assert announced(server) == 0
+    assert stat(server, *ANNOUNCED) == [6, 0, 6, 0]
+    server.query("DROP FUNCTION leave_scan")

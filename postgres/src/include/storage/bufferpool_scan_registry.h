@@ -26,7 +26,7 @@ extern uint64 BufferPoolEnterScan(const BufferPoolScan *scan, Relation rel,
 								  const tp_scan_spec *spec, uint64 now);
 extern uint64 BufferPoolEnterTrail(Relation rel, uint32 index, uint64 now);
 extern void BufferPoolLeaveRegistry(uint64 handle, BufferPoolCounter counter);
-extern void BufferPoolLeaveRegistries(void);
+extern void BufferPoolAbandonScans(void);
 
 /* scans.c */
 extern void BufferPoolOwnScan(BufferPoolScan *scan);

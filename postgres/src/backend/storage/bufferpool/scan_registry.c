@@ -207,6 +207,13 @@ BufferPoolEnterTrail(Relation rel, uint32 index, uint64 now)
 	return handle;
 }
 
+/* Count what becomes of this scan, in its relation's pool. */
+static void
+count_scan(uint32 number, BufferPoolCounter counter)
+{
+	BufferPoolCount(&BufferPools[table->details[number].pool], counter);
+}
+
 /* The scan is over; counter: how it ended. */
 void
 BufferPoolLeaveRegistry(uint64 handle, BufferPoolCounter counter)
@@ -215,20 +222,26 @@ BufferPoolLeaveRegistry(uint64 handle, BufferPoolCounter counter)
 	if (tp_is_trail(handle))
 		tp_trail_end(&trails, handle);
 	else
+	{
+		count_scan(tp_scan_number(handle), counter);
 		tp_scan_end(&scans, handle);
+	}
 	LWLockRelease(&table->lock);
-	if (!tp_is_trail(handle))
-		BufferPoolCount(&BufferPools[table->details[tp_scan_number(handle)].pool],
-						counter);
 }
 
-/* All scans of this process are over. */
+/* The process exits with scans that nobody has ended. */
 void
-BufferPoolLeaveRegistries(void)
+BufferPoolAbandonScans(void)
 {
+	tp_scan_look look;
+
 	if (!has_registry())
 		return;
 	LWLockAcquire(&table->lock, LW_EXCLUSIVE);
+	for (uint32 number = 0; number < tp_scan_places(&scans); number++)
+		if (tp_scan_look_at(&scans, number, 0, &look) &&
+			look.owner == MyProcNumber)
+			count_scan(number, BUFFERPOOL_SCANS_ABANDONED);
 	tp_scan_end_owner(&scans, MyProcNumber);
 	tp_trail_end_owner(&trails, MyProcNumber);
 	LWLockRelease(&table->lock);

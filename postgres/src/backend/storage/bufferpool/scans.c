@@ -231,7 +231,10 @@ BufferPoolForgetScan(BufferPoolScan *scan)
 	scan->handle = 0;
 }
 
-/* The process exits. */
+/*
+ * The process exits.  Its resource owners have ended what they knew of; this is
+ * for scans that have none left.  They are counted as abandoned.
+ */
 void
 BufferPoolEndScansAtExit(void)
 {
@@ -240,5 +243,5 @@ BufferPoolEndScansAtExit(void)
 	if (BufferPoolRecording())
 		BufferPoolRecordScanEnd(0);
 	announced = 0;
-	BufferPoolLeaveRegistries();
+	BufferPoolAbandonScans();
 }
