@@ -168,7 +168,11 @@ set_now(const tp_pool *pool, uint64_t now)
 static void
 pbm_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
-	page_history_add(page_history_of(pool, frame), access, counts(pool, access));
+	page_history *page = page_history_of(pool, frame);
+
+	if (!page_history_is_new(page, access))
+		return;
+	page_history_add(page, access, counts(pool, access));
 }
 
 /*
@@ -405,7 +409,8 @@ band_of(const tp_pool *pool, uint32_t frame)
 
 	if (wait == TP_NEVER)
 	{
-		uint64_t	idle = page_history_idle(page_history_of(pool, frame), now);
+		uint64_t	idle = (uint64_t) page_history_idle(page_history_of(pool, frame),
+														now);
 
 		for (band = 0; band < NEVER_BANDS - 1 && idle >> (32 - band) == 0;)
 			band++;

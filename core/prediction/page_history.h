@@ -53,13 +53,16 @@ page_history_begin(page_history *page, const tp_access *access, bool counts)
 	tp_store_float(&page->interval, __builtin_inff());
 }
 
-/* Microseconds since `last`; clocks of several processors may disagree. */
-static inline uint64_t
+/*
+ * Microseconds since `last`; clocks of several processors may disagree.  (Signed
+ * numbers take less to convert.)
+ */
+static inline int64_t
 page_history_idle(const page_history *page, uint64_t now)
 {
 	uint64_t	last = tp_load64(&page->last);
 
-	return now > last ? now - last : 0;
+	return now > last ? (int64_t) (now - last) : 0;
 }
 
 /* Microseconds since the last reference that counts; infinite: none yet. */
@@ -71,18 +74,23 @@ page_history_age(const page_history *page, uint64_t now)
 }
 
 /*
- * The page was referenced.  Two references at the same time count as one, so
- * where time is coarse, pages that all processes reference all the time are
- * seldom written to.
+ * Does this reference count?  Two at the same time count as one, so where time
+ * is coarse, pages that all processes reference all the time are seldom written
+ * to.
  */
+static inline bool
+page_history_is_new(const page_history *page, const tp_access *access)
+{
+	return tp_load64(&page->last) != access->now;
+}
+
+/* The page was referenced, at another time than before. */
 static inline void
 page_history_add(page_history *page, const tp_access *access, bool counts)
 {
 	float		gap;
 	float		interval;
 
-	if (tp_load64(&page->last) == access->now)
-		return;
 	gap = (float) page_history_age(page, access->now);
 	interval = tp_load_float(&page->interval);
 	tp_store64(&page->last, access->now);

@@ -213,7 +213,8 @@ BufferPoolNoteDirtied(BufferDesc *buf)
 		BufferPoolDirtied(buf);
 }
 
-extern void BufferPoolReferenced(const BufferTag *page);
+extern void BufferPoolReferenced(const BufferDesc *buf);
+extern void BufferPoolStatementEnded(void);
 
 /* queue.c */
 extern void BufferPoolQueueHit(BufferPool *pool, int buf_id, tp_page page,

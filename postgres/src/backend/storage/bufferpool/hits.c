@@ -12,12 +12,11 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
 #include "storage/bufferpool_internals.h"
 
-/* This process's last reference: the page, and the statement's start. */
+/* This process's last reference in this statement: the buffer, or -1; its page. */
+static int	last_buffer = -1;
 static BufferTag last_page;
-static TimestampTz last_statement;
 
 /*
  * The clock is read again after so many hits, and in the next statement.  Chosen,
@@ -31,57 +30,72 @@ static int	hits_until_reading;
 
 /*
  * Note a reference.  Returns whether it repeats the previous one: a statement
- * that keeps returning to one page has referenced it once.
+ * that keeps returning to one page has referenced it once.  (A page that has
+ * moved to another buffer in between counts as another.)
  */
 static inline bool
-note_reference(const BufferTag *page)
+note_reference(const BufferDesc *buf)
 {
-	TimestampTz statement = GetCurrentStatementStartTimestamp();
-	bool		same = BufferTagsEqual(page, &last_page);
-
-	last_page = *page;
-	if (statement == last_statement)
-		return same;
-	last_statement = statement;
-	hits_until_reading = 0;
+	if (buf->buf_id == last_buffer && BufferTagsEqual(&buf->tag, &last_page))
+		return true;
+	last_buffer = buf->buf_id;
+	last_page = buf->tag;
 	return false;
 }
 
 /* Note that this process has brought in a page, which is a reference too. */
 void
-BufferPoolReferenced(const BufferTag *page)
+BufferPoolReferenced(const BufferDesc *buf)
 {
-	(void) note_reference(page);
+	(void) note_reference(buf);
 	hits_until_reading = 0;
+}
+
+/*
+ * A statement has ended: before the process waits for its client, or with a
+ * transaction.
+ */
+void
+BufferPoolStatementEnded(void)
+{
+	last_buffer = -1;
+	hits_until_reading = 0;
+}
+
+/* Tell an algorithm whose hits need no lock.  It may not go by the time. */
+static inline void
+tell(const BufferPool *pool, int buf_id, uint64 time, uint32 flags)
+{
+	/* not on the stack, which would have to be set up for it */
+	static tp_access access;
+
+	access = BufferPoolAccessAt(time, flags);
+	pool->core.policy->hit(&pool->core, buf_id, &access);
 }
 
 static inline uint64
 time_of_hit(void)
 {
-	if (--hits_until_reading < 0)
+	if (hits_until_reading == 0)
 	{
 		last_reading = BufferPoolCoarseNow();
-		hits_until_reading = HITS_PER_READING - 1;
+		hits_until_reading = HITS_PER_READING;
 	}
+	hits_until_reading--;
 	return last_reading;
 }
 
-/*
- * A page was found in this buffer, and the caller has just pinned it for the
- * first time.  Needs no locks.  May wait for the pool's lock, so the caller
- * should hold no lock that is in demand.
- */
-void
-BufferPoolHit(BufferDesc *buf, IOContext io_context)
+/* Any hit. */
+static pg_noinline void
+general_hit(BufferPool *pool, const BufferDesc *buf, IOContext io_context)
 {
-	BufferPool *pool = BufferPoolOf(buf->buf_id);
 	uint32		wants = pool->flags;
 	uint32		flags = BufferPoolAccessFlags(io_context);
 	uint64		time = 0;		/* as recorded, or 0 */
 
 	if ((wants & TP_HIT_NOTHING) && !BufferPoolRecording())
 		return;
-	if (note_reference(&buf->tag))
+	if (note_reference(buf))
 		flags |= TP_CORRELATED;
 	if (BufferPoolRecording())
 		time = BufferPoolRecordReference(&buf->tag, RECORD_READ,
@@ -96,15 +110,39 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 		return;
 	}
 	if ((wants & TP_HIT_LOCK_FREE) && tp_is_resident(&pool->core, buf->buf_id))
-	{
-		tp_access	access = BufferPoolAccessAt(0, flags);
-
-		if (wants & TP_USES_TIME)
-			access.now = time != 0 ? time : time_of_hit();
-		pool->core.policy->hit(&pool->core, buf->buf_id, &access);
-	}
+		tell(pool, buf->buf_id, time != 0 ? time : time_of_hit(), flags);
 	else if (!(wants & TP_HIT_LOCK_FREE) || !(wants & TP_CHOICE_LOCK_FREE))
 		BufferPoolQueueHit(pool, buf->buf_id, BufferTagPage(&buf->tag), flags);
+}
+
+/*
+ * A page was found in this buffer, and the caller has just pinned it for the
+ * first time.  Needs no locks.  May wait for the pool's lock, so the caller
+ * should hold no lock that is in demand.
+ *
+ * Most hits of algorithms that need no lock take the short way, on which no
+ * function returns and so no register is saved.
+ */
+void
+BufferPoolHit(BufferDesc *buf, IOContext io_context)
+{
+	BufferPool *pool = BufferPoolOf(buf->buf_id);
+
+	if (unlikely((pool->flags & TP_HIT_LOCK_FREE) == 0 ||
+				 BufferPoolRecording() ||
+				 io_context == IOCONTEXT_VACUUM ||
+				 buf->buf_id == last_buffer ||
+				 hits_until_reading == 0 ||
+				 !tp_is_resident(&pool->core, buf->buf_id)))
+	{
+		general_hit(pool, buf, io_context);
+		return;
+	}
+	last_buffer = buf->buf_id;
+	last_page = buf->tag;
+	hits_until_reading--;
+	tell(pool, buf->buf_id, last_reading,
+		 io_context == IOCONTEXT_BULKREAD ? TP_SEQUENTIAL : 0);
 }
 
 /*

@@ -264,6 +264,7 @@ BufferPoolBeforeIdle(void)
 {
 	static TimeoutId timeout = MAX_TIMEOUTS;
 
+	BufferPoolStatementEnded();
 	if (!has_reports())
 		return;
 	if (timeout == MAX_TIMEOUTS)

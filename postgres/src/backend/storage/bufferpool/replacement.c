@@ -407,6 +407,7 @@ BufferPoolAtEOXact(void)
 {
 	fallen_from = NULL;
 	give_up_choice();
+	BufferPoolStatementEnded();
 }
 
 StaticAssertDecl(BUFFERPOOL_PREDICTED_EVICTIONS + TP_BY_FREQUENCY ==
@@ -538,7 +539,7 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 												RECORD_WRITE : RECORD_READ,
 												flags,
 												BufferPoolNumber(wanted_pool(pool)));
-	BufferPoolReferenced(&buf->tag);
+	BufferPoolReferenced(buf);
 	if (!BufferPoolHasAlgorithm(pool))
 		return;
 	if (extended)
