@@ -64,9 +64,9 @@ measure(const tp_scans *scans, uint32_t number, uint32_t done, uint64_t now)
 	tp_store32(&scan->measured_done, done);
 }
 
-void
-tp_scan_advance(const tp_scans *scans, uint64_t handle, uint32_t block,
-				uint64_t now)
+bool
+tp_scan_step(const tp_scans *scans, uint64_t handle, uint32_t block,
+			 uint64_t lately)
 {
 	uint32_t	number = find_scan(scans, handle);
 	uint32_t	lane = number % TP_SCAN_LANES;
@@ -75,18 +75,36 @@ tp_scan_advance(const tp_scans *scans, uint64_t handle, uint32_t block,
 	uint32_t	position;
 
 	if (number == TP_NONE)
-		return;
+		return false;
 	scan = &scans->scans[number];
 	lanes = lanes_of(scans, number);
 	position = scan_position(scans, number, block);
 	if (position >= tp_load32(&scan->length) ||
 		position < tp_load32(&lanes->done[lane]))
-		return;
+		return false;
 	tp_store32(&lanes->done[lane], position + 1);
-	if (position + 1 - tp_load32(&scan->measured_done) >= STRIDE ||
-		is_later(tick_of(now), tp_load32(&lanes->until[lane])))
-	{
-		measure(scans, number, position + 1, now);
-		history_pass(scans, number, block, now);
-	}
+	return position + 1 - tp_load32(&scan->measured_done) >= STRIDE ||
+		is_later(tick_of(lately), tp_load32(&lanes->until[lane]));
+}
+
+void
+tp_scan_measure(const tp_scans *scans, uint64_t handle, uint32_t block,
+				uint64_t now)
+{
+	uint32_t	number = find_scan(scans, handle);
+
+	if (number == TP_NONE)
+		return;
+	measure(scans, number,
+			tp_load32(&lanes_of(scans, number)->done[number % TP_SCAN_LANES]),
+			now);
+	history_pass(scans, number, block, now);
+}
+
+void
+tp_scan_advance(const tp_scans *scans, uint64_t handle, uint32_t block,
+				uint64_t now)
+{
+	if (tp_scan_step(scans, handle, block, now))
+		tp_scan_measure(scans, handle, block, now);
 }

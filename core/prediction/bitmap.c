@@ -46,7 +46,9 @@ bitmap_enter(tp_bitmap *place, const tp_scan_spec *spec)
 	{
 		tp_store64(&place->words[i], bitmap->words[i]);
 		tp_store16(&place->rank[i], (uint16_t) groups);
-		groups += bits_in(bitmap->words[i]);
+		/* of most relations all but the first are empty */
+		if (bitmap->words[i] != 0)
+			groups += bits_in(bitmap->words[i]);
 	}
 	start = spec->backward ?
 		bitmap_common(bitmap, NULL, first + 1, TP_BITMAP_GROUPS) :
@@ -147,6 +149,8 @@ bitmap_common(const tp_bitmap *a, const tp_bitmap *b, uint32_t from,
 
 		if (b != NULL)
 			word &= tp_load64(&b->words[i]);
+		if (word == 0)
+			continue;
 		if (from > i * 64)
 			word &= UINT64_MAX << from % 64;
 		if (to - i * 64 < 64)

@@ -48,11 +48,12 @@
  * LOCKING.  The core takes no locks.
  *	  tp_scan_begin, tp_scan_end, tp_scan_end_owner: the caller holds the
  *	    registry's lock exclusively.
- *	  tp_scan_advance: by the scan's owner alone, without a lock.  It writes
- *	    the scan's lane and record, header->block_time and lead_time, and the
- *	    relation's history.  If the scan is taken for gone and its place reused
- *	    while this runs, the new scan's position and block_time may be
- *	    overwritten: its estimates are wrong until it has come so far, or ends.
+ *	  tp_scan_advance, tp_scan_step, tp_scan_measure: by the scan's owner
+ *	    alone, without a lock.  They write the scan's lane and record,
+ *	    header->block_time and lead_time, and the relation's history.  If the
+ *	    scan is taken for gone and its place reused while one of them runs, the
+ *	    new scan's position and block_time may be overwritten: its estimates are
+ *	    wrong until it has come so far, or ends.
  *	  tp_scan_next_access, tp_scan_expected_access, tp_scan_meet: by anyone,
  *	    without a lock, concurrently with everything.  They may see a scan half
  *	    entered, half gone, or another relation's by now.  What they read is a
@@ -263,6 +264,16 @@ uint64_t	tp_scan_begin(const tp_scans *scans, const tp_scan_spec *spec,
  * changes nothing.  Nor does a handle of 0, or of a scan that has ended.
  */
 void		tp_scan_advance(const tp_scans *scans, uint64_t handle,
+							uint32_t block, uint64_t now);
+
+/*
+ * The same in two steps, for callers to whom it costs to know the time: only if
+ * tp_scan_step returns true, tp_scan_measure is to follow.  lately: any time of
+ * the last milliseconds.
+ */
+bool		tp_scan_step(const tp_scans *scans, uint64_t handle,
+						 uint32_t block, uint64_t lately);
+void		tp_scan_measure(const tp_scans *scans, uint64_t handle,
 							uint32_t block, uint64_t now);
 
 /* The scan is over.  Handles as for tp_scan_advance. */

@@ -96,7 +96,7 @@ extern void BufferPoolForgetScan(BufferPoolScan *scan);
 /* A bitmap of the blocks that a scan will read, while it is being made. */
 struct tp_bitmap;
 extern struct tp_bitmap *BufferPoolMakeBitmap(BlockNumber blocks);
-extern void BufferPoolAddToBitmap(void *bitmap, BlockNumber block);
+extern BlockNumber BufferPoolAddToBitmap(void *bitmap, BlockNumber block);
 extern BlockNumber BufferPoolLastOfGroup(const struct tp_bitmap *bitmap,
 										 BlockNumber block);
 extern void BufferPoolAnnounceBitmap(BufferPoolScan *scan, Relation rel,

@@ -27,11 +27,16 @@ bool		bufferpool_synchronize_bitmap_scans;
 static BlockNumber
 meet(const tp_scan_spec *spec, int *met_pid)
 {
-	uint64		now = BufferPoolNow();
+	uint64		now;
 	uint64		met;
-	BlockNumber block = tp_scan_meet(BufferPoolServices.scans, spec, now, &met);
+	BlockNumber block;
 	tp_scan_look look;
 
+	*met_pid = 0;
+	if (!tp_scan_reads(BufferPoolServices.scans, spec->relation))
+		return spec->first;
+	now = BufferPoolNow();
+	block = tp_scan_meet(BufferPoolServices.scans, spec, now, &met);
 	*met_pid = met != 0 &&
 		tp_scan_look_at(BufferPoolServices.scans, tp_scan_number(met), now,
 						&look) ?

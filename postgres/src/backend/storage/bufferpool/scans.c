@@ -176,18 +176,22 @@ BufferPoolMakeBitmap(BlockNumber blocks)
 	return bitmap;
 }
 
-/* The scan will read this block.  (The bitmap is a void *, for callbacks.) */
-void
-BufferPoolAddToBitmap(void *bitmap, BlockNumber block)
-{
-	tp_bitmap_add(bitmap, block, 1);
-}
-
 /* The last of the blocks that have a bit in common with this one. */
 BlockNumber
 BufferPoolLastOfGroup(const tp_bitmap *bitmap, BlockNumber block)
 {
 	return block | ((1U << bitmap->shift) - 1);
+}
+
+/*
+ * The scan will read this block.  (The bitmap is a void *, for callbacks.)
+ * Returns the next one that has another bit.
+ */
+BlockNumber
+BufferPoolAddToBitmap(void *bitmap, BlockNumber block)
+{
+	tp_bitmap_add(bitmap, block, 1);
+	return BufferPoolLastOfGroup(bitmap, block) + 1;
 }
 
 /*
@@ -213,13 +217,21 @@ BufferPoolAnnounceBitmap(BufferPoolScan *scan, Relation rel,
 void
 BufferPoolAdvanceScan(BufferPoolScan *scan, BlockNumber block)
 {
-	uint64		now = BufferPoolNow();
+	const tp_scans *scans = BufferPoolServices.scans;
+	uint64		now;
 
 	scan->silent = BUFFERPOOL_SCAN_STEP - 1;
-	if (!BufferPoolIsRecordedScan(scan->handle))
-		tp_scan_advance(BufferPoolServices.scans, scan->handle, block, now);
-	if (BufferPoolRecording())
+	if (unlikely(BufferPoolRecording()))
+	{
+		/* what is recorded has one time */
+		now = BufferPoolNow();
+		if (!BufferPoolIsRecordedScan(scan->handle))
+			tp_scan_advance(scans, scan->handle, block, now);
 		BufferPoolRecordScanAdvance(scan->handle, block, 0, now);
+	}
+	else if (!BufferPoolIsRecordedScan(scan->handle) &&
+			 tp_scan_step(scans, scan->handle, block, BufferPoolCoarseNow()))
+		tp_scan_measure(scans, scan->handle, block, BufferPoolNow());
 }
 
 /* The scan is over. */
