@@ -49,6 +49,63 @@ tp_scan_look_at(const tp_scans *scans, uint32_t number, uint64_t now,
 	return true;
 }
 
+/* The groups of a bitmap scan that it has not yet read to the end. */
+static void
+copy_rest(const tp_bitmap *from, uint32_t done, uint32_t backward,
+		  tp_bitmap *to)
+{
+	uint32_t	shift = tp_load32(&from->shift) & 31;
+
+	tp_bitmap_init(to, 0);
+	to->shift = shift;
+	for (uint32_t group = 0; group < TP_BITMAP_GROUPS; group++)
+	{
+		uint32_t	position = bitmap_position(from, group << shift, backward);
+
+		if (position != UINT32_MAX && position >> shift >= done >> shift)
+			tp_bitmap_add(to, group << shift, 1);
+	}
+}
+
+bool
+tp_scan_rest(const tp_scans *scans, uint64_t handle, tp_scan_spec *rest,
+			 tp_bitmap *groups)
+{
+	uint32_t	number = find_scan(scans, handle);
+	uint32_t	lane = number % TP_SCAN_LANES;
+	const tp_scan_lanes *lanes;
+	const tp_scan *scan;
+	uint32_t	done;
+	uint32_t	bitmap;
+
+	if (number == TP_NONE)
+		return false;
+	lanes = lanes_of(scans, number);
+	scan = &scans->scans[number];
+	done = tp_load32(&lanes->done[lane]);
+	if (done >= tp_load32(&scan->length))
+		return false;
+	*rest = (tp_scan_spec)
+	{
+		.relation = tp_load64(&scans->relations[tp_load32(&scan->relation)].relation),
+			.first = next_block(scans, number),
+			.count = tp_load32(&scan->length) - done,
+			.low = tp_load32(&lanes->low[lane]),
+			.size = tp_load32(&lanes->size[lane]),
+			.backward = tp_load32(&lanes->backward[lane]) != 0,
+			.owner = tp_load32(&scan->owner),
+			.companion = tp_load32(&scan->companion) != 0
+	};
+	bitmap = tp_load32(&scan->bitmap);
+	if (bitmap < scans->header->bitmap_capacity)
+	{
+		copy_rest(&scans->bitmaps[bitmap], done,
+				  tp_load32(&lanes->backward[lane]), groups);
+		rest->bitmap = groups;
+	}
+	return true;
+}
+
 bool
 tp_scan_awaits(const tp_scans *scans, uint32_t number, uint32_t block)
 {

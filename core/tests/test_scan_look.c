@@ -100,6 +100,66 @@ look_at_bitmap(void **unused)
 	end_scan(scan);
 }
 
+/* What is left of a scan is a scan that waits as long for each page. */
+static void
+rest_of_ranges(void **unused)
+{
+	uint64_t	scan = begin_scan(range_scan(900, 150, 1000, false));
+	tp_scan_spec rest;
+	tp_bitmap	groups;
+
+	(void) unused;
+	advance_scan(scan, 999, ms(100));
+	assert_true(tp_scan_rest(&scans, scan, &rest, &groups));
+	assert_int_equal(rest.first, 0);
+	assert_int_equal(rest.count, 50);
+	assert_int_equal(rest.size, 1000);
+	assert_null(rest.bitmap);
+	assert_false(rest.backward);
+	advance_scan(scan, 49, ms(150));
+	assert_false(tp_scan_rest(&scans, scan, &rest, &groups));
+	end_scan(scan);
+	assert_false(tp_scan_rest(&scans, scan, &rest, &groups));
+
+	scan = begin_scan(range_scan(500, 300, 0, true));
+	advance_scan(scan, 401, ms(100));
+	assert_true(tp_scan_rest(&scans, scan, &rest, &groups));
+	assert_true(rest.backward);
+	assert_int_equal(rest.first, 400);
+	assert_int_equal(rest.count, 200);
+	end_scan(scan);
+}
+
+static void
+rest_of_a_bitmap(void **unused)
+{
+	tp_scan_spec spec = bitmap_scan(10000);
+	uint64_t	scan;
+	tp_scan_spec rest;
+	tp_bitmap	groups;
+
+	(void) unused;
+	tp_bitmap_add(&bitmap, 130, 1);
+	tp_bitmap_add(&bitmap, 5 * 128, 1);
+	tp_bitmap_add(&bitmap, 70 * 128, 1);
+	spec.first = 5 * 128;		/* goes round */
+	scan = begin_scan(spec);
+	assert_true(tp_scan_rest(&scans, scan, &rest, &groups));
+	assert_ptr_equal(rest.bitmap, &groups);
+	assert_memory_equal(groups.words, bitmap.words, sizeof(bitmap.words));
+	advance_scan(scan, 70 * 128 + 5, ms(134));
+	assert_true(tp_scan_rest(&scans, scan, &rest, &groups));
+	assert_int_equal(rest.first, 70 * 128 + 6);
+	assert_true(groups.words[0] == UINT64_C(1) << 1);
+	assert_true(groups.words[1] == UINT64_C(1) << 6);
+	end_scan(scan);
+	rest.speed = SPEED;
+	scan = begin_scan(rest);
+	expect_wait(70 * 128, 0);
+	expect_wait(128, 128000);
+	end_scan(scan);
+}
+
 /* Companions are predicted, but are no scans in the relation's history. */
 static void
 companions_are_not_history(void **unused)
@@ -134,6 +194,10 @@ main(void)
 		cmocka_unit_test_setup_teardown(look_at_range_backward, setup_scans,
 										teardown_scans),
 		cmocka_unit_test_setup_teardown(look_at_bitmap, setup_scans,
+										teardown_scans),
+		cmocka_unit_test_setup_teardown(rest_of_ranges, setup_scans,
+										teardown_scans),
+		cmocka_unit_test_setup_teardown(rest_of_a_bitmap, setup_scans,
 										teardown_scans),
 		cmocka_unit_test_setup_teardown(companions_are_not_history, setup_scans,
 										teardown_scans)

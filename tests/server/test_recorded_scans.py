@@ -158,6 +158,28 @@ def test_what_a_recording_does_not_change(make: Make) -> None:
     check_reads(whole(open_trace(path)))
 
 
+@pytest.mark.parametrize("access", [NO_INDEX, BITMAP], ids=["sequential", "bitmap"])
+def test_a_scan_older_than_the_recording(make: Make, access: str) -> None:
+    """It begins in the recording with what it has still to read."""
+    server = make_filled(make, "pbm")
+    path = server.directory / "a.rec"
+    server.query(
+        f"{access}; SET synchronize_seqscans = off; BEGIN;"
+        " DECLARE c CURSOR FOR SELECT * FROM t WHERE id BETWEEN 0 AND 9500; MOVE 3000 FROM c;"
+        f" SELECT pg_bufferpool_trace_start('{path}'); MOVE ALL FROM c; COMMIT",
+        "SELECT pg_bufferpool_trace_stop()",
+    )
+    chunk = whole(open_trace(path))
+    check_reads(chunk)
+    (row,) = of_kind(chunk, Kind.SCAN_BEGIN)
+    block = int(chunk.page[row]) & 0xFFFFFFFF
+    if access == BITMAP:
+        assert int(column(chunk, "flags", 0)[row]) & Flag.BITMAP and 256 <= block <= 320
+    else:
+        assert 292 <= block <= 310
+        assert int(column(chunk, "count", 0)[row]) == BLOCKS - block
+
+
 # ---- trails ----
 
 

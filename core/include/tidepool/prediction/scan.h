@@ -371,6 +371,13 @@ bool		tp_scan_look_at(const tp_scans *scans, uint32_t number,
 							uint64_t now, tp_scan_look *look);
 
 /*
+ * What a scan has still to read, as a scan of its own: with a bitmap, in groups,
+ * from the group on in which it stands.  False if it has read all, or has ended.
+ */
+bool		tp_scan_rest(const tp_scans *scans, uint64_t handle,
+						 tp_scan_spec *rest, tp_bitmap *groups);
+
+/*
  * Has the scan with this number the block still ahead of it?  Needs no lock,
  * as tp_scan_next_access.
  */

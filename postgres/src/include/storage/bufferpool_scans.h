@@ -29,6 +29,7 @@
 #include "storage/block.h"
 #include "storage/bufferpool_recording.h"
 #include "storage/itemptr.h"
+#include "storage/relfilelocator.h"
 #include "utils/relcache.h"
 #include "utils/resowner.h"
 
@@ -49,6 +50,10 @@ typedef struct BufferPoolScan
 	uint64		handle;			/* 0: not announced */
 	ResourceOwner owner;		/* that ends it if nobody else does */
 	uint32		silent;			/* blocks until it says again where it is */
+	uint32		recorded_in;	/* the recording that has its beginning; 0:
+								 * none */
+	BufferPoolScanKind kind;
+	RelFileLocator locator;		/* of the relation */
 	bool		met;			/* where it begins has been chosen */
 	int			met_pid;		/* the process of the scan beside which it
 								 * begins; 0: none */
@@ -61,7 +66,8 @@ typedef struct BufferPoolIndexScan
 	double		correlation;	/* of index order with the table's; negative:
 								 * the scan goes towards lower blocks */
 	double		pages;			/* that it is expected to fetch; 0: unknown */
-	uint64		salt;			/* of a trail: tp_trail_salt of its index */
+	uint64		salt;			/* of a trail: tp_trail_salt of its index, */
+	uint32		index;			/* and the index's number */
 	BlockNumber block;			/* of the tuple fetched last */
 	uint32		fetches;		/* from other blocks than the last one, as far
 								 * as they are counted */

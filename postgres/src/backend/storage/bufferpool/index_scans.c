@@ -56,6 +56,15 @@ index_number(Relation index)
 	return (uint32) (tp_mix64(BufferPoolRelationNumber(index)) >> 32);
 }
 
+/* The index scan begins in the recording, or is older than that. */
+static void
+record_trail(BufferPoolIndexScan *scan, Relation rel, uint64 now)
+{
+	BufferPoolRecordTrailBegin(scan->scan.handle, &rel->rd_locator,
+							   scan->index, now);
+	scan->scan.recorded_in = BufferPoolRecordingSerial();
+}
+
 static void
 begin_trail(BufferPoolIndexScan *scan, Relation rel, Relation index)
 {
@@ -63,6 +72,7 @@ begin_trail(BufferPoolIndexScan *scan, Relation rel, Relation index)
 	uint32		number = index_number(index);
 
 	scan->salt = tp_trail_salt(number);
+	scan->index = number;
 	scan->trailing = false;
 	ResourceOwnerEnlarge(CurrentResourceOwner);
 	scan->scan.handle = BufferPoolPoolAsks(rel) ?
@@ -71,8 +81,7 @@ begin_trail(BufferPoolIndexScan *scan, Relation rel, Relation index)
 		return;
 	BufferPoolOwnScan(&scan->scan);
 	if (BufferPoolRecording())
-		BufferPoolRecordTrailBegin(scan->scan.handle, &rel->rd_locator,
-								   number, now);
+		record_trail(scan, rel, now);
 }
 
 /* The tuple is one that is marked. */
@@ -105,6 +114,9 @@ leave_mark(BufferPoolIndexScan *scan, Relation rel, ItemPointer tid)
 	if (!tp_trail_marks(scan->salt, tuple))
 		return;
 	now = BufferPoolNow();
+	if (BufferPoolRecording() &&
+		scan->scan.recorded_in != BufferPoolRecordingSerial())
+		record_trail(scan, rel, now);
 	if (!BufferPoolIsRecordedScan(handle))
 		mark_tuple(scan, rel, tuple, now);
 	if (BufferPoolRecording())

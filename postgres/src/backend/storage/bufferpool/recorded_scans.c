@@ -8,7 +8,9 @@
  * that a replay knows of them what the algorithm knew.  During a recording they
  * are announced whatever the algorithm, so that a replay can try another one.
  *
- * A scan that runs when a recording begins is not in it.
+ * A scan that is older than the recording begins in it when it next says where
+ * it is, with what it has still to read.  One that was announced to an earlier
+ * recording alone does not.
  *
  * src/backend/storage/bufferpool/recorded_scans.c
  *

@@ -121,6 +121,39 @@ recorded_kind(BufferPoolScanKind kind)
 	}
 }
 
+/* A scan of these blocks begins in the recording. */
+static void
+record_begin(BufferPoolScan *scan, const tp_scan_spec *spec, uint64 now)
+{
+	BufferPoolRecordScanBegin(scan->handle, &scan->locator, spec,
+							  recorded_kind(scan->kind) |
+							  (scan->met_pid != 0 ? RECORD_MET : 0), now);
+	scan->recorded_in = BufferPoolRecordingSerial();
+}
+
+/*
+ * The scan is older than the recording.  What it has still to read begins in
+ * it now.
+ */
+static pg_noinline void
+record_rest(BufferPoolScan *scan, uint64 now)
+{
+	tp_bitmap	bitmap;
+	tp_scan_spec rest;
+
+	if (BufferPoolIsRecordedScan(scan->handle) ||
+		!tp_scan_rest(BufferPoolServices.scans, scan->handle, &rest, &bitmap))
+		return;
+	if (rest.low != 0)
+	{
+		/* recordings have no such wraps: what comes before them */
+		rest.count = Min(rest.count, rest.backward ? rest.first - rest.low + 1 :
+						 rest.low + rest.size - rest.first);
+		rest.size = 0;
+	}
+	record_begin(scan, &rest, now);
+}
+
 static void
 announce(BufferPoolScan *scan, Relation rel, BufferPoolScanKind kind,
 		 tp_scan_spec *spec)
@@ -131,6 +164,9 @@ announce(BufferPoolScan *scan, Relation rel, BufferPoolScanKind kind,
 	spec->owner = MyProcNumber;
 	spec->companion = IsParallelWorker();
 	scan->silent = 0;
+	scan->kind = kind;
+	scan->locator = rel->rd_locator;
+	scan->recorded_in = 0;
 	ResourceOwnerEnlarge(CurrentResourceOwner);
 	scan->handle = BufferPoolPoolAsks(rel) ?
 		BufferPoolEnterScan(scan, rel, kind, spec, now) :
@@ -139,9 +175,7 @@ announce(BufferPoolScan *scan, Relation rel, BufferPoolScanKind kind,
 		return;
 	BufferPoolOwnScan(scan);
 	if (BufferPoolRecording())
-		BufferPoolRecordScanBegin(scan->handle, &rel->rd_locator, spec,
-								  recorded_kind(kind) |
-								  (scan->met_pid != 0 ? RECORD_MET : 0), now);
+		record_begin(scan, spec, now);
 }
 
 /*
@@ -225,6 +259,8 @@ BufferPoolAdvanceScan(BufferPoolScan *scan, BlockNumber block)
 	{
 		/* what is recorded has one time */
 		now = BufferPoolNow();
+		if (scan->recorded_in != BufferPoolRecordingSerial())
+			record_rest(scan, now);
 		if (!BufferPoolIsRecordedScan(scan->handle))
 			tp_scan_advance(scans, scan->handle, block, now);
 		BufferPoolRecordScanAdvance(scan->handle, block, 0, now);
