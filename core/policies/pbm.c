@@ -444,7 +444,7 @@ pbm_describe_standing(const tp_pool *pool, uint32_t frame,
 	page_history page;
 
 	memcpy(&page, standing->extra, sizeof(page));
-	page.last = page_history_idle(page_history_of(pool, frame), now);
+	page.last = (uint64_t) page_history_idle(page_history_of(pool, frame), now);
 	page.trail = 0;
 	memcpy(standing->extra, &page, sizeof(page));
 	standing->word = 0;
