@@ -225,7 +225,7 @@ def set_up(server: Instance) -> None:
 VICTIM = (
     "SELECT {}(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type IN"
     " ('client backend', 'parallel worker', 'autovacuum worker', 'buffer reference recorder',"
-    " 'buffer pool writer')"
+    " 'buffer pool writer', 'buffer pool advisor')"
     " ORDER BY random() LIMIT 1"
 )
 RESOLVE = (

@@ -293,6 +293,116 @@ LANGUAGE C STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION pg_bufferpool_lock_holds()
     IS 'histogram of how long the pool''s lock was held; only in a server built to measure it';
 
+-- ---- advice ----
+
+CREATE FUNCTION pg_bufferpool_get_advice(
+    OUT pool text,
+    OUT reltablespace oid,
+    OUT reldatabase oid,
+    OUT relfilenode oid,
+    OUT algorithm text,
+    OUT in_use boolean,
+    OUT size_factor double precision,
+    OUT buffers bigint,
+    OUT requests double precision,
+    OUT reads double precision,
+    OUT page_time double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_bufferpool_get_advice()
+    IS 'estimated reads of each buffer pool, and of its relations with most references, with other sizes and algorithms';
+
+CREATE VIEW pg_bufferpool_advice AS
+    SELECT a.pool, a.algorithm, a.in_use, a.size_factor, a.buffers,
+           a.buffers OPERATOR(pg_catalog.*)
+           pg_catalog.current_setting('block_size')::bigint AS size,
+           a.reads, a.reads OPERATOR(pg_catalog.*) a.page_time AS read_time,
+           CASE WHEN a.requests OPERATOR(pg_catalog.>) 0
+                THEN a.reads OPERATOR(pg_catalog./) a.requests END AS miss_ratio
+    FROM pg_bufferpool_get_advice() AS a
+    WHERE a.relfilenode IS NULL;
+COMMENT ON VIEW pg_bufferpool_advice IS 'estimated reads of each buffer pool with other sizes and algorithms';
+COMMENT ON COLUMN pg_bufferpool_advice.pool IS 'name of the pool';
+COMMENT ON COLUMN pg_bufferpool_advice.algorithm IS 'replacement algorithm';
+COMMENT ON COLUMN pg_bufferpool_advice.in_use IS 'whether it is the pool''s';
+COMMENT ON COLUMN pg_bufferpool_advice.size_factor IS 'size as a multiple of today''s';
+COMMENT ON COLUMN pg_bufferpool_advice.buffers IS 'number of buffers';
+COMMENT ON COLUMN pg_bufferpool_advice.size IS 'size of these buffers in bytes';
+COMMENT ON COLUMN pg_bufferpool_advice.reads IS 'pages that the pool would have read in the period';
+COMMENT ON COLUMN pg_bufferpool_advice.read_time IS 'milliseconds that processes would have waited for them, at what a read takes today; null if none has been timed yet';
+COMMENT ON COLUMN pg_bufferpool_advice.miss_ratio IS 'reads as a share of all references to the pool';
+
+CREATE VIEW pg_bufferpool_relation_advice AS
+    SELECT a.pool, a.reldatabase, a.reltablespace, a.relfilenode,
+           CASE WHEN a.reldatabase OPERATOR(pg_catalog.=) 0
+                  OR a.reldatabase OPERATOR(pg_catalog.=) d.oid
+                THEN pg_catalog.pg_filenode_relation(
+                         CASE WHEN a.reltablespace OPERATOR(pg_catalog.=) d.dattablespace
+                              THEN 0 ELSE a.reltablespace END, a.relfilenode)
+           END AS relation,
+           a.algorithm, a.in_use, a.size_factor, a.buffers, a.requests,
+           a.reads, a.reads OPERATOR(pg_catalog.*) a.page_time AS read_time
+    FROM pg_bufferpool_get_advice() AS a
+    JOIN pg_catalog.pg_database AS d
+      ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+    WHERE a.relfilenode IS NOT NULL;
+COMMENT ON VIEW pg_bufferpool_relation_advice IS 'of the reads in pg_bufferpool_advice, those of the relations with most references';
+COMMENT ON COLUMN pg_bufferpool_relation_advice.pool IS 'name of the pool';
+COMMENT ON COLUMN pg_bufferpool_relation_advice.reldatabase IS 'OID of the relation''s database, 0 if it is shared';
+COMMENT ON COLUMN pg_bufferpool_relation_advice.reltablespace IS 'OID of the relation''s tablespace';
+COMMENT ON COLUMN pg_bufferpool_relation_advice.relfilenode IS 'file number of the relation';
+COMMENT ON COLUMN pg_bufferpool_relation_advice.relation IS 'the relation, if it is in this database, or shared';
+COMMENT ON COLUMN pg_bufferpool_relation_advice.algorithm IS 'replacement algorithm of the pool';
+COMMENT ON COLUMN pg_bufferpool_relation_advice.in_use IS 'whether it is the pool''s';
+COMMENT ON COLUMN pg_bufferpool_relation_advice.size_factor IS 'size of the pool as a multiple of today''s';
+COMMENT ON COLUMN pg_bufferpool_relation_advice.buffers IS 'number of buffers of the pool';
+COMMENT ON COLUMN pg_bufferpool_relation_advice.requests IS 'estimated references to the relation in the period';
+COMMENT ON COLUMN pg_bufferpool_relation_advice.reads IS 'of them, pages that would have been read';
+COMMENT ON COLUMN pg_bufferpool_relation_advice.read_time IS 'milliseconds that processes would have waited for them';
+
+CREATE FUNCTION pg_stat_get_bufferpool_advice(
+    OUT pool text,
+    OUT pid int,
+    OUT since timestamptz,
+    OUT period interval,
+    OUT requests bigint,
+    OUT reads bigint,
+    OUT page_time double precision,
+    OUT sample_rate double precision,
+    OUT sample_buffers bigint,
+    OUT samples bigint,
+    OUT dropped bigint,
+    OUT memory bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_stat_get_bufferpool_advice()
+    IS 'statistics: what the advice on each buffer pool is based on';
+
+CREATE VIEW pg_stat_bufferpool_advice AS
+    SELECT * FROM pg_stat_get_bufferpool_advice();
+COMMENT ON VIEW pg_stat_bufferpool_advice IS 'statistics: what the advice on each buffer pool is based on';
+COMMENT ON COLUMN pg_stat_bufferpool_advice.pool IS 'name of the pool';
+COMMENT ON COLUMN pg_stat_bufferpool_advice.pid IS 'process ID of the advisor';
+COMMENT ON COLUMN pg_stat_bufferpool_advice.since IS 'time at which the pool''s simulation began';
+COMMENT ON COLUMN pg_stat_bufferpool_advice.period IS 'time whose references the advice is based on: since then, but at most bufferpool.advice_window';
+COMMENT ON COLUMN pg_stat_bufferpool_advice.requests IS 'references to the pool in the period';
+COMMENT ON COLUMN pg_stat_bufferpool_advice.reads IS 'pages that it read in the period';
+COMMENT ON COLUMN pg_stat_bufferpool_advice.page_time IS 'milliseconds that a read takes, on average';
+COMMENT ON COLUMN pg_stat_bufferpool_advice.sample_rate IS 'share of the pages in the sample';
+COMMENT ON COLUMN pg_stat_bufferpool_advice.sample_buffers IS 'number of buffers in the simulation at the size that the pool had when it began';
+COMMENT ON COLUMN pg_stat_bufferpool_advice.samples IS 'references simulated';
+COMMENT ON COLUMN pg_stat_bufferpool_advice.dropped IS 'references to pages in the samples of all pools for which there was no room in memory, since server start';
+COMMENT ON COLUMN pg_stat_bufferpool_advice.memory IS 'bytes of memory for the pool''s simulation and its results';
+
+CREATE FUNCTION pg_bufferpool_advice_reset()
+RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pg_bufferpool_advice_reset()
+    IS 'begin the simulations that the advice on buffer pools comes from anew';
+
 -- ---- for teaching and debugging: these look at all buffers ----
 
 CREATE FUNCTION pg_bufferpool_lists(
@@ -642,6 +752,11 @@ REVOKE ALL ON FUNCTION pg_stat_get_bufferpools() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_scans() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_reset_bufferpools() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_lock_holds() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_get_advice() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_advice() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_advice_reset() FROM PUBLIC;
+REVOKE ALL ON pg_bufferpool_advice, pg_bufferpool_relation_advice, pg_stat_bufferpool_advice
+    FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_lists() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_check(boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_trace() FROM PUBLIC;
@@ -671,6 +786,10 @@ GRANT EXECUTE ON FUNCTION pg_ssd_tier_get_extents() TO pg_monitor;
 GRANT SELECT ON pg_stat_ssd_tier, pg_ssd_tier_relations, pg_ssd_tier_extents TO pg_monitor;
 GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool, pg_stat_progress_bufferpool,
     pg_bufferpool_relations, pg_stat_scans TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_bufferpool_get_advice() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_advice() TO pg_monitor;
+GRANT SELECT ON pg_bufferpool_advice, pg_bufferpool_relation_advice, pg_stat_bufferpool_advice
+    TO pg_monitor;
 
 -- roles that may record may also watch
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_trace() TO pg_monitor, pg_write_server_files;

@@ -11,6 +11,7 @@
 #ifndef BUFFERPOOL_INTERNALS_H
 #define BUFFERPOOL_INTERNALS_H
 
+#include "storage/bufferpool_advice.h"
 #include "storage/bufferpool_commands.h"
 #include "storage/bufferpool_counting.h"
 #include "storage/bufferpool_lists.h"
@@ -65,6 +66,17 @@ BufferPoolAccessFlags(IOContext io_context)
 {
 	return io_context == IOCONTEXT_VACUUM ? TP_VACUUM :
 		io_context == IOCONTEXT_BULKREAD ? TP_SEQUENTIAL : 0;
+}
+
+/* What a reference through this context is to the advisor. */
+static inline tp_advice_kind
+BufferPoolSampleKind(const BufferPool *pool, IOContext io_context)
+{
+	bool		ring = io_context != IOCONTEXT_NORMAL &&
+		(pool->flags & TP_ASKS_SCANS ? io_context != IOCONTEXT_BULKREAD :
+		 (pool->flags & TP_TAKES_BULK) == 0);
+
+	return ring ? TP_ADVICE_PASSING : TP_ADVICE_READ;
 }
 
 /*

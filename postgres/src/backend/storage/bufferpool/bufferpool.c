@@ -277,6 +277,7 @@ BufferPoolShmemSize(void)
 	size = add_size(size, BufferPoolLayoutShmemSize());
 	size = add_size(size, BufferPoolFollowersShmemSize());
 	size = add_size(size, BufferPoolRecorderShmemSize());
+	size = add_size(size, BufferPoolSamplingShmemSize());
 	size = add_size(size, BufferPoolScansShmemSize(has_arrays(&algorithm,
 															  &reserved)));
 	if (reserved.pools > 1)
@@ -385,6 +386,7 @@ BufferPoolShmemInit(bool init)
 	npools = reserved->pools;
 	BufferPoolStatsShmemInit();
 	BufferPoolRecorderShmemInit();
+	BufferPoolSamplingShmemInit();
 	BufferPoolRelationShmemInit();
 	BufferPoolLayoutShmemInit();
 	BufferPoolFollowersShmemInit();

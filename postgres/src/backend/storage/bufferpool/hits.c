@@ -93,7 +93,8 @@ general_hit(BufferPool *pool, const BufferDesc *buf, IOContext io_context)
 	uint32		flags = BufferPoolAccessFlags(io_context);
 	uint64		time = 0;		/* as recorded, or 0 */
 
-	if ((wants & TP_HIT_NOTHING) && !BufferPoolRecording())
+	if ((wants & TP_HIT_NOTHING) && !BufferPoolRecording() &&
+		!BufferPoolSampling())
 		return;
 	if (note_reference(buf))
 		flags |= TP_CORRELATED;
@@ -101,6 +102,9 @@ general_hit(BufferPool *pool, const BufferDesc *buf, IOContext io_context)
 		time = BufferPoolRecordReference(&buf->tag, RECORD_READ,
 										 flags | RECORD_HIT,
 										 BufferPoolNumber(pool));
+	if (BufferPoolSampling())
+		BufferPoolOfferSample(&buf->tag, BufferPoolNumber(pool), flags,
+							  BufferPoolSampleKind(pool, io_context));
 	if (wants & TP_HIT_NOTHING)
 		return;
 	if ((flags & (TP_CORRELATED | TP_VACUUM)) && !(wants & TP_COUNTS_ALL))
@@ -130,6 +134,7 @@ BufferPoolHit(BufferDesc *buf, IOContext io_context)
 
 	if (unlikely((pool->flags & TP_HIT_LOCK_FREE) == 0 ||
 				 BufferPoolRecording() ||
+				 BufferPoolSampling() ||
 				 io_context == IOCONTEXT_VACUUM ||
 				 buf->buf_id == last_buffer ||
 				 hits_until_reading == 0 ||

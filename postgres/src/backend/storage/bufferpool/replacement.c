@@ -526,19 +526,25 @@ void
 BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 {
 	BufferPool *pool = BufferPoolOf(buf->buf_id);
+	BufferPool *wanted;
 	tp_page		page;
 	uint64		recorded_at = 0;	/* or 0 */
 	uint32		flags = BufferPoolAccessFlags(io_context);
 
 	BufferPoolCountOften(pool, extended ? BUFFERPOOL_EXTENDS : BUFFERPOOL_READS);
-	if (!BufferPoolHasAlgorithm(pool) && !BufferPoolRecording())
+	if (!BufferPoolHasAlgorithm(pool) && !BufferPoolRecording() &&
+		!BufferPoolSampling())
 		return;
 	page = BufferTagPage(&buf->tag);
+	wanted = wanted_pool(pool);
 	if (BufferPoolRecording())
 		recorded_at = BufferPoolRecordReference(&buf->tag, extended ?
 												RECORD_WRITE : RECORD_READ,
-												flags,
-												BufferPoolNumber(wanted_pool(pool)));
+												flags, BufferPoolNumber(wanted));
+	if (BufferPoolSampling())
+		BufferPoolOfferSample(&buf->tag, BufferPoolNumber(wanted), flags,
+							  extended ? TP_ADVICE_NEW :
+							  BufferPoolSampleKind(wanted, io_context));
 	BufferPoolReferenced(buf);
 	if (!BufferPoolHasAlgorithm(pool))
 		return;

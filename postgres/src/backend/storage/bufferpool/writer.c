@@ -236,6 +236,7 @@ BufferPoolCleanNamed(WritebackContext *wb_context)
 {
 	bool		idle = true;
 
+	BufferPoolStartAdvisor();
 	for (int i = 1; i < BufferPoolsReserved(); i++)
 	{
 		BufferPool *pool = &BufferPools[i];

@@ -1,0 +1,169 @@
+/*-------------------------------------------------------------------------
+ *
+ * bufferpool_advice.h
+ *	  What buffer pools would read with other sizes and algorithms.
+ *
+ * storage/bufferpool/sampling.c explains how references reach the advisor,
+ * advisor.c what it does with them.
+ *
+ * src/include/storage/bufferpool_advice.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BUFFERPOOL_ADVICE_H
+#define BUFFERPOOL_ADVICE_H
+
+#include "common/relpath.h"
+#include "datatype/timestamp.h"
+#include "portability/instr_time.h"
+#include "storage/buf_internals.h"
+#include "tidepool/advice/advice.h"
+
+extern PGDLLIMPORT bool bufferpool_advice;
+extern PGDLLIMPORT char *bufferpool_advice_algorithms;
+extern PGDLLIMPORT int bufferpool_advice_memory;
+extern PGDLLIMPORT int bufferpool_advice_window;
+
+/*
+ * Least bufferpool.advice_memory, kilobytes.  With four algorithms half of it is
+ * what miniatures and the ring take however small the sample is.
+ */
+#define LEAST_ADVICE_MEMORY 512
+
+/* Is there an advisor that wants references?  May lag for an instant. */
+extern PGDLLIMPORT volatile uint32 *BufferPoolSamplingFlag;
+
+static inline bool
+BufferPoolSampling(void)
+{
+	return unlikely(*BufferPoolSamplingFlag != 0);
+}
+
+/* ---- references on their way to the advisor ---- */
+
+/* [number of the pool]: rate of its sample (tp_page_sampled), or 0. */
+extern PGDLLIMPORT volatile uint32 *BufferPoolSampleRates;
+
+/* A reference of the sample. */
+typedef struct BufferPoolSample
+{
+	BufferTag	page;
+	uint32		time;			/* lower bits of BufferPoolNow() */
+	uint16		flags;			/* as tp_access has them */
+	uint8		pool;			/* its number */
+	uint8		kind;			/* tp_advice_kind */
+} BufferPoolSample;
+
+/*
+ * The page by which the sample is drawn.  The file's number is enough: that
+ * files of two databases have the same one does no harm.
+ */
+static inline tp_page
+BufferPoolSamplePage(const BufferTag *tag)
+{
+	return tp_page_make((uint64) tag->relNumber << 2 | tag->forkNum,
+						tag->blockNum);
+}
+
+extern void BufferPoolPutSample(const BufferTag *page, int pool, uint32 flags,
+								tp_advice_kind kind);
+extern bool BufferPoolTakeSample(BufferPoolSample *sample);
+
+/*
+ * Give the advisor a reference to this page, if it is in the sample.  pool: the
+ * number of the one that the page is in, or came in for.
+ */
+static inline void
+BufferPoolOfferSample(const BufferTag *page, int pool, uint32 flags,
+					  tp_advice_kind kind)
+{
+	uint32		rate = BufferPoolSampleRates[pool];
+
+	if (rate != 0 && tp_page_sampled(BufferPoolSamplePage(page), rate))
+		BufferPoolPutSample(page, pool, flags, kind);
+}
+
+/* ---- what the advisor found ---- */
+
+/* A relation of a pool; file is 0 if the place is unused. */
+typedef struct BufferPoolAdviceRelation
+{
+	Oid			tablespace;
+	Oid			database;
+	RelFileNumber file;
+	double		requests;		/* estimated */
+	float		reads[TP_ADVICE_POLICIES][TP_ADVICE_SIZES];
+} BufferPoolAdviceRelation;
+
+/* Of one pool.  Sums are of the last period, estimated where that is said. */
+typedef struct BufferPoolAdvice
+{
+	bool		valid;			/* there is one */
+	TimestampTz since;			/* the simulation's beginning */
+	double		seconds;		/* of the period */
+	double		requests;		/* as counted */
+	double		reads;			/* as counted, without new blocks */
+	double		page_time;		/* milliseconds of a read; negative: unknown */
+	uint32		frames;			/* of the sample at 100 % */
+	double		sample_rate;
+	uint64		samples;		/* references simulated */
+	Size		memory;			/* bytes */
+	uint32		began_with;		/* buffers that are 100 % */
+	int			policies;
+	char		algorithms[TP_ADVICE_POLICIES][NAMEDATALEN];
+	int			buffers[TP_ADVICE_SIZES];
+	double		estimates[TP_ADVICE_POLICIES][TP_ADVICE_SIZES]; /* reads */
+	BufferPoolAdviceRelation relations[TP_ADVICE_RELATIONS];
+} BufferPoolAdvice;
+
+/* Of all pools. */
+typedef struct BufferPoolAdvisorState
+{
+	int			pid;			/* of the advisor; 0: there is none */
+	uint64		dropped;		/* references for which there was no room */
+} BufferPoolAdvisorState;
+
+/* sampling.c */
+extern Size BufferPoolSamplingShmemSize(void);
+extern void BufferPoolSamplingShmemInit(void);
+extern Size BufferPoolSamplingMemory(void);
+extern void BufferPoolBeginSampling(void);
+extern void BufferPoolEndSampling(void);
+extern void BufferPoolSetSampleRate(int pool, uint32 rate);
+extern void BufferPoolAdvisorRuns(BufferPoolAdvisorState *state);
+extern void BufferPoolReadAdvice(int pool, BufferPoolAdvice *advice);
+extern void BufferPoolPublishAdvice(int pool, const BufferPoolAdvice *advice);
+extern void BufferPoolResetAdvice(void);
+extern uint32 BufferPoolAdviceResetsAsked(void);
+extern void BufferPoolAdviceWasReset(uint32 resets);
+extern void BufferPoolTakeReadTimes(int pool, uint64 *pages,
+									uint64 *nanoseconds);
+extern void BufferPoolCountRead(Buffer buffer, instr_time start, int pages);
+
+/* advisor.c */
+extern void BufferPoolStartAdvisor(void);
+extern void BufferPoolAdvisorMain(Datum main_arg);
+
+/*
+ * Of one read in so many the time is taken, whatever track_io_timing is.
+ * Chosen, not measured: reading the clock twice costs 50 ns of a read's
+ * microseconds.
+ */
+#define READS_PER_TIMING 16
+
+/*
+ * Call before a read that begins with this block is issued, and before it is
+ * waited for; give the answer to BufferPoolCountRead.
+ */
+static inline instr_time
+BufferPoolTimeRead(BlockNumber block)
+{
+	instr_time	start;
+
+	INSTR_TIME_SET_ZERO(start);
+	if (BufferPoolSampling() && tp_mix64(block) % READS_PER_TIMING == 0)
+		INSTR_TIME_SET_CURRENT(start);
+	return start;
+}
+
+#endif							/* BUFFERPOOL_ADVICE_H */

@@ -1,0 +1,297 @@
+"""pg_bufferpool_advice: what pools would read with other sizes and algorithms."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from server.conftest import Make
+from server.counters import settle
+from server.load import answers, wait_for
+from server.pools import create, fill, server_with_pools
+from tidepool.policies import parse_policy
+from tidepool.server import Instance
+from tidepool.simulation import Cell, simulate
+from tidepool.traces import open_trace
+
+PERCENT = (10, 25, 50, 75, 90, 100, 110, 125, 150, 200)
+ADVISOR = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'buffer pool advisor'"
+RESET = "SELECT pg_bufferpool_advice_reset()"
+# index scans: without rings, and in an order that is not the table's
+LOOKUPS = "SET enable_seqscan = off; SET enable_bitmapscan = off"
+
+
+def advised(make: Make, algorithm: str = "clock", **settings: str) -> Instance:
+    return make(algorithm, **{"bufferpool__advice": "on"} | settings)
+
+
+def advisor(server: Instance) -> str:
+    """The advisor's process ID, when there is one and it has begun."""
+    query = f"{ADVISOR} AND wait_event = 'BufferPoolAdvisorMain'"
+    wait_for("there is an advisor", lambda: server.query(query) != "")
+    return server.query(query)
+
+
+def advice(server: Instance, pool: str = "DEFAULT") -> dict[str, list[float]]:
+    """Estimated reads at each size, by algorithm, the pool's own first."""
+    rows = server.query(
+        "SELECT algorithm, reads FROM pg_bufferpool_advice"
+        f" WHERE pool = '{pool}' ORDER BY NOT in_use, algorithm, buffers"
+    ).splitlines()
+    found: dict[str, list[float]] = {}
+    for algorithm, reads in (row.split("|") for row in rows):
+        found.setdefault(algorithm, []).append(float(reads))
+    return found
+
+
+def based_on(server: Instance, columns: str, pool: str = "DEFAULT") -> str:
+    return server.query(f"SELECT {columns} FROM pg_stat_bufferpool_advice WHERE pool = '{pool}'")
+
+
+def publish(server: Instance) -> None:
+    """Wait until all that has happened is in the advice, which comes each second."""
+    settle(server)
+    for _ in range(2):
+        before = based_on(server, "period")
+        while based_on(server, "period") == before:
+            time.sleep(0.05)
+
+
+def looking_up(count: int, pages: int, table: str = "t") -> list[str]:
+    """Statements that read rows of the table, half of them among the first tenth."""
+    return [
+        LOOKUPS,
+        *(
+            f"SELECT pad FROM {table} WHERE id = {1 + i * 7919 % (pages if i % 2 else pages // 10)}"
+            for i in range(count)
+        ),
+    ]
+
+
+def lookups(server: Instance, count: int, pages: int, table: str = "t") -> None:
+    server.query(*looking_up(count, pages, table))
+
+
+@pytest.mark.parametrize("algorithm", ["clock", "arc"])
+def test_it_is_what_replays_of_a_recording_say(make: Make, algorithm: str) -> None:
+    """A pool that is small enough is simulated as a whole."""
+    server = advised(make, algorithm, bufferpool__advice_memory="64MB", bgwriter_lru_maxpages="0")
+    fill(server, "t", 400)
+    advisor(server)
+    recording = server.directory / "a.rec"
+    # in one session, so that nothing is in only one of them; its counters are added where
+    # it looks at them
+    rows = server.query(
+        f"SELECT pg_bufferpool_reset(), pg_bufferpool_trace_start('{recording}')",
+        RESET,
+        *looking_up(3000, 400),
+        "SELECT count(*) FROM pg_stat_bufferpool",
+        "SELECT pg_sleep(2.5)",
+        "SELECT 'advice', algorithm, buffers, miss_ratio FROM pg_bufferpool_advice"
+        " ORDER BY NOT in_use, algorithm, buffers",
+        "SELECT pg_bufferpool_trace_stop()",
+    ).splitlines()
+    assert based_on(server, "sample_rate, sample_buffers") == "1|128"
+
+    advice = [row.split("|")[1:] for row in rows if row.startswith("advice|")]
+    names = [algorithm, *sorted({"lru", "arc", "lirs"} - {algorithm})]
+    assert [(name, int(buffers)) for name, buffers, _ in advice] == [
+        (name, 128 * percent // 100) for name in names for percent in PERCENT
+    ]
+    trace = open_trace(recording)
+    cells = [Cell(parse_policy(name), int(buffers), 1) for name, buffers, _ in advice]
+    for cell, result, row in zip(cells, simulate([(trace, cells)]), advice, strict=True):
+        replayed = result.misses / result.requests
+        assert float(row[2]) == pytest.approx(replayed, abs=0.005), cell
+
+
+def test_sizes_and_units(make: Make) -> None:
+    server = advised(make, "lru")
+    fill(server, "t", 400)
+    advisor(server)
+    server.query(RESET)
+    lookups(server, 1000, 400)
+    publish(server)
+    rows = server.query(
+        "SELECT round(size_factor::numeric, 2), buffers, size = buffers * 8192,"
+        " reads * p = read_time, miss_ratio BETWEEN 0 AND 1"
+        " FROM pg_bufferpool_advice a, (SELECT page_time AS p FROM pg_stat_bufferpool_advice) s"
+        " WHERE in_use ORDER BY buffers"
+    ).splitlines()
+    assert rows == [
+        f"{128 * percent // 100 / 128:.2f}|{128 * percent // 100}|t|t|t" for percent in PERCENT
+    ]
+    reads = advice(server)["lru"]
+    assert reads == sorted(reads, reverse=True)  # of a stack algorithm
+    counted = float(based_on(server, "reads"))
+    assert reads[PERCENT.index(100)] == pytest.approx(counted, abs=1)
+
+
+def test_relations(make: Make) -> None:
+    """Those with most references are told apart."""
+    server = advised(make, "lru")
+    fill(server, "hot", 20)
+    fill(server, "large", 400)
+    advisor(server)
+    server.query(RESET)
+    lookups(server, 2000, 400, "large")
+    lookups(server, 2000, 20, "hot")
+    publish(server)
+    query = (
+        "SELECT requests > 1000, reads FROM pg_bufferpool_relation_advice"
+        " WHERE relation = '{}'::regclass AND in_use AND buffers = {}"
+    )
+    often, reads = server.query(query.format("large", 128)).split("|")
+    assert often == "t"
+    assert float(reads) > 500
+    often, reads = server.query(query.format("hot", 128)).split("|")
+    assert often == "t"
+    assert float(reads) < 100
+    # no relation reads more than the pool
+    assert (
+        server.query(
+            "SELECT bool_and(r.reads <= a.reads * 1.001) FROM pg_bufferpool_advice a"
+            " JOIN (SELECT pool, algorithm, buffers, sum(reads) AS reads"
+            "   FROM pg_bufferpool_relation_advice GROUP BY 1, 2, 3) r"
+            " USING (pool, algorithm, buffers)"
+        )
+        == "t"
+    )
+
+
+def test_named_pools(make: Make) -> None:
+    """Each pool has advice of its own, which ends with it."""
+    server = server_with_pools(make, "clock", bufferpool__advice="on")
+    create(server, "hot", "lirs", "1MB")
+    fill(server, "t", 600, ", buffer_pool = 'hot'")
+    advisor(server)
+    server.query(RESET)
+    lookups(server, 2000, 600)
+    publish(server)
+    assert next(iter(advice(server))) == "clock"
+    assert next(iter(advice(server, "hot"))) == "lirs"
+    assert int(based_on(server, "reads", "hot")) > 500
+    server.query("ALTER BUFFER POOL hot SET HANDLER arc")
+    wait_for("it has followed", lambda: list(advice(server, "hot"))[:1] == ["arc"])
+    server.query("ALTER BUFFER POOL hot RENAME TO warm")
+    assert advice(server, "warm") != {}
+    server.query("ALTER BUFFER POOL warm SET SIZE '1200kB'")  # goes on
+    wait_for(
+        "it has followed",
+        lambda: (
+            server.query(
+                "SELECT round(min(size_factor)::numeric, 3) FROM pg_bufferpool_advice"
+                " WHERE pool = 'warm'"
+            )
+            == "0.080"
+        ),
+    )
+    server.query("ALTER BUFFER POOL warm SET SIZE '4MB'")  # begins anew
+    wait_for("it has followed", lambda: based_on(server, "sample_buffers", "warm") != "128")
+    server.query("DROP BUFFER POOL warm CASCADE")
+    assert advice(server, "warm") == {}
+
+
+def test_a_new_table_is_not_read(make: Make) -> None:
+    server = advised(make, "lru", autovacuum="off")
+    advisor(server)
+    server.query("SELECT 1", RESET)
+    server.query("CREATE TABLE t AS SELECT repeat('x', 1000) FROM generate_series(1, 4000)")
+    publish(server)
+    assert float(based_on(server, "requests")) > 4000 / 8
+    assert advice(server)["lru"][-1] < 200
+
+
+def test_the_window(make: Make) -> None:
+    """What is older than the window counts less and less."""
+    server = advised(make, "lru", bufferpool__advice_window="2s")
+    fill(server, "t", 400)
+    advisor(server)
+    server.query(RESET)
+    lookups(server, 1000, 400)
+    publish(server)
+    before = float(based_on(server, "requests"))
+    assert before > 100
+
+    def faded() -> bool:
+        return float(based_on(server, "requests")) < before / 4
+
+    wait_for("it has faded", faded, 30)
+    assert based_on(server, "period <= interval '2 s'") == "t"
+
+
+def test_settings(make: Make) -> None:
+    server = advised(
+        make, "arc", bufferpool__advice_algorithms="s3fifo, nosuch, arc, page_temperature"
+    )
+    advisor(server)
+    wait_for("it is published", lambda: list(advice(server)) == ["arc", "s3fifo"])
+    server.query(
+        "ALTER SYSTEM SET bufferpool.advice_algorithms = lru, lirs, car, clock",
+        "ALTER SYSTEM SET bufferpool.advice_memory = '512kB'",
+        "SELECT pg_reload_conf()",
+    )
+    wait_for("it has followed", lambda: list(advice(server)) == ["arc", "car", "lirs", "lru"])
+    assert int(based_on(server, "memory")) <= 512 * 1024
+    # off: no advisor, no advice; and on again
+    server.query("ALTER SYSTEM SET bufferpool.advice = off", "SELECT pg_reload_conf()")
+    wait_for("it has ended", lambda: server.query(ADVISOR) == "")
+    assert advice(server) == {}
+    server.query(RESET)  # does not wait for nobody
+    server.query("ALTER SYSTEM SET bufferpool.advice = on", "SELECT pg_reload_conf()")
+    advisor(server)
+
+
+def test_memory(make: Make) -> None:
+    server = advised(
+        make, "lirs", shared_buffers="64MB", bufferpool__advice_algorithms="arc, mq, 2q"
+    )
+    advisor(server)
+    wait_for("it is published", lambda: based_on(server, "memory") != "")
+    assert 500_000 < int(based_on(server, "memory")) <= 1024 * 1024
+    assert 0 < float(based_on(server, "sample_rate")) < 0.1
+
+
+def test_privileges(make: Make) -> None:
+    server = advised(make)
+    server.query(
+        "CREATE ROLE watcher LOGIN IN ROLE pg_monitor", "CREATE ROLE nobody_in_particular LOGIN"
+    )
+    for view in (
+        "pg_bufferpool_advice",
+        "pg_bufferpool_relation_advice",
+        "pg_stat_bufferpool_advice",
+    ):
+        server.query(f"SELECT * FROM {view}", user="watcher")
+        with pytest.raises(Exception, match="permission denied"):
+            server.query(f"SELECT * FROM {view}", user="nobody_in_particular")
+    with pytest.raises(Exception, match="permission denied"):
+        server.query(RESET, user="watcher")
+
+
+def test_the_advisor_ends_and_comes_back(make: Make) -> None:
+    """Terminated it is started again; killed it takes the server along, as any process does."""
+    server = advised(make, "arc")
+    fill(server, "t", 400)
+    pid = advisor(server)
+    server.query(f"SELECT pg_terminate_backend({pid}, 10000)")
+    assert advice(server) == {}
+    lookups(server, 100, 400)
+    wait_for("it is back", lambda: server.query(ADVISOR) not in ("", pid))
+    os.kill(int(advisor(server)), signal.SIGKILL)
+    wait_for("the server is back", lambda: answers(server) and server.query(ADVISOR) != "")
+    lookups(server, 1000, 400)
+    publish(server)
+    assert list(advice(server)) == ["arc", "lirs", "lru"]
+    assert server.query("SELECT * FROM pg_bufferpool_check()") == ""
+
+
+def test_no_worker_slot(make: Make) -> None:
+    """Without a slot there is no advice, and a warning in the log."""
+    server = advised(make, max_worker_processes="0")
+    said = "no background worker slot for the buffer pool advisor"
+    wait_for("it is said", lambda: said in server.log.read_text())
+    assert advice(server) == {}
