@@ -256,6 +256,18 @@ coefficient(const tp_advice *advice, const tp_advice_sums *sums)
 }
 
 double
+tp_advice_misses(const tp_advice *advice, uint32_t policy, uint32_t size)
+{
+	return advice->sums[policy][size].misses;
+}
+
+double
+tp_advice_coefficient(const tp_advice *advice, uint32_t policy, uint32_t size)
+{
+	return coefficient(advice, &advice->sums[policy][size]);
+}
+
+double
 tp_advice_reads(const tp_advice *advice, uint32_t policy, uint32_t size)
 {
 	const tp_advice_sums *sums = &advice->sums[policy][size];

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * advice.c
- *	  What buffer pools would read with other sizes and algorithms, as rows.
+ *	  What buffer pools would read with other sizes and algorithms, and how
+ *	  self-tuning has moved buffers, as rows.
  *
  * contrib/pg_bufferpool/advice.c
  *
@@ -18,6 +19,7 @@
 PG_FUNCTION_INFO_V1(pg_bufferpool_get_advice);
 PG_FUNCTION_INFO_V1(pg_stat_get_bufferpool_advice);
 PG_FUNCTION_INFO_V1(pg_bufferpool_advice_reset);
+PG_FUNCTION_INFO_V1(pg_bufferpool_get_moves);
 
 /*
  * The advice on the pool of this number, and its name.  Returns false if there
@@ -145,4 +147,35 @@ pg_bufferpool_advice_reset(PG_FUNCTION_ARGS)
 {
 	BufferPoolResetAdvice();
 	PG_RETURN_VOID();
+}
+
+Datum
+pg_bufferpool_get_moves(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	BufferPoolMoveRecord *moves = palloc_array(BufferPoolMoveRecord,
+											   BUFFERPOOL_MOVES);
+	int			n = BufferPoolReadMoves(moves);
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < n; i++)
+	{
+		const BufferPoolMoveRecord *move = &moves[i];
+		Datum		values[10];
+		bool		nulls[10] = {0};
+
+		values[0] = TimestampTzGetDatum(move->time);
+		values[1] = CStringGetTextDatum(move->from);
+		values[2] = CStringGetTextDatum(move->to);
+		values[3] = Int64GetDatum(move->wanted);
+		values[4] = Int64GetDatum(move->moved);
+		nulls[4] = move->moved < 0;
+		values[5] = Int64GetDatum(move->from_buffers);
+		values[6] = Int64GetDatum(move->to_buffers);
+		values[7] = Float8GetDatum(move->saved);
+		values[8] = Float8GetDatum(move->lost);
+		values[9] = Float8GetDatum(move->gain);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
 }

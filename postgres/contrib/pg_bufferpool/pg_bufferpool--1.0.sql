@@ -17,7 +17,10 @@ CREATE FUNCTION pg_bufferpool_pools(
     OUT remainder boolean,
     OUT state text,
     OUT memory bigint,
-    OUT comment text)
+    OUT comment text,
+    OUT defined_buffers bigint,
+    OUT min_buffers bigint,
+    OUT max_buffers bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL SAFE;
@@ -30,7 +33,13 @@ CREATE VIEW pg_bufferpool AS
            pg_catalog.current_setting('block_size')::bigint AS size,
            p.target_buffers OPERATOR(pg_catalog.*)
            pg_catalog.current_setting('block_size')::bigint AS target,
-           p.remainder, p.state, p.memory, p.comment
+           p.remainder, p.state, p.memory, p.comment,
+           p.defined_buffers OPERATOR(pg_catalog.*)
+           pg_catalog.current_setting('block_size')::bigint AS defined_size,
+           p.min_buffers OPERATOR(pg_catalog.*)
+           pg_catalog.current_setting('block_size')::bigint AS min_size,
+           p.max_buffers OPERATOR(pg_catalog.*)
+           pg_catalog.current_setting('block_size')::bigint AS max_size
     FROM pg_bufferpool_pools() AS p;
 COMMENT ON VIEW pg_bufferpool IS 'buffer pools';
 COMMENT ON COLUMN pg_bufferpool.name IS 'name of the pool';
@@ -43,6 +52,9 @@ COMMENT ON COLUMN pg_bufferpool.remainder IS 'whether the pool has what the othe
 COMMENT ON COLUMN pg_bufferpool.state IS 'ready, or in which way the pool is not as defined';
 COMMENT ON COLUMN pg_bufferpool.memory IS 'bytes of memory, beside the buffers, that algorithms have for them';
 COMMENT ON COLUMN pg_bufferpool.comment IS 'comment on the pool';
+COMMENT ON COLUMN pg_bufferpool.defined_size IS 'size in bytes that it was given by a statement; self-tuning may have changed the target';
+COMMENT ON COLUMN pg_bufferpool.min_size IS 'size in bytes that self-tuning leaves it, or null';
+COMMENT ON COLUMN pg_bufferpool.max_size IS 'size in bytes up to which self-tuning enlarges it, or null';
 
 CREATE FUNCTION pg_bufferpool_algorithms(OUT name text)
 RETURNS SETOF text
@@ -403,6 +415,37 @@ LANGUAGE C STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION pg_bufferpool_advice_reset()
     IS 'begin the simulations that the advice on buffer pools comes from anew';
 
+CREATE FUNCTION pg_bufferpool_get_moves(
+    OUT moved_at timestamptz,
+    OUT from_pool text,
+    OUT to_pool text,
+    OUT buffers_wanted bigint,
+    OUT buffers_moved bigint,
+    OUT from_buffers bigint,
+    OUT to_buffers bigint,
+    OUT saved_time double precision,
+    OUT lost_time double precision,
+    OUT gain double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_bufferpool_get_moves()
+    IS 'the last moves of buffers between pools by self-tuning, or its advice to move them';
+
+CREATE VIEW pg_bufferpool_moves AS
+    SELECT * FROM pg_bufferpool_get_moves();
+COMMENT ON VIEW pg_bufferpool_moves IS 'the last 64 moves of buffers between pools by self-tuning, or its advice to move them';
+COMMENT ON COLUMN pg_bufferpool_moves.moved_at IS 'time of the decision';
+COMMENT ON COLUMN pg_bufferpool_moves.from_pool IS 'name of the pool that gave buffers';
+COMMENT ON COLUMN pg_bufferpool_moves.to_pool IS 'name of the pool that took them';
+COMMENT ON COLUMN pg_bufferpool_moves.buffers_wanted IS 'number of buffers to be moved';
+COMMENT ON COLUMN pg_bufferpool_moves.buffers_moved IS 'number of buffers moved: fewer if others were in use; null if that was only advised';
+COMMENT ON COLUMN pg_bufferpool_moves.from_buffers IS 'number of buffers that the first pool had before';
+COMMENT ON COLUMN pg_bufferpool_moves.to_buffers IS 'number of buffers that the second pool had before';
+COMMENT ON COLUMN pg_bufferpool_moves.saved_time IS 'milliseconds of reading a second that this was expected to save in the second pool';
+COMMENT ON COLUMN pg_bufferpool_moves.lost_time IS 'milliseconds of reading a second that it was expected to cost in the first pool';
+COMMENT ON COLUMN pg_bufferpool_moves.gain IS 'the difference, as a share of the time of reading of all pools that are tuned';
+
 -- ---- for teaching and debugging: these look at all buffers ----
 
 CREATE FUNCTION pg_bufferpool_lists(
@@ -755,8 +798,9 @@ REVOKE ALL ON FUNCTION pg_bufferpool_lock_holds() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_get_advice() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_advice() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_advice_reset() FROM PUBLIC;
-REVOKE ALL ON pg_bufferpool_advice, pg_bufferpool_relation_advice, pg_stat_bufferpool_advice
-    FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_get_moves() FROM PUBLIC;
+REVOKE ALL ON pg_bufferpool_advice, pg_bufferpool_relation_advice, pg_stat_bufferpool_advice,
+    pg_bufferpool_moves FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_lists() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_check(boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_trace() FROM PUBLIC;
@@ -788,8 +832,9 @@ GRANT SELECT ON pg_bufferpool, pg_stat_bufferpool, pg_stat_progress_bufferpool,
     pg_bufferpool_relations, pg_stat_scans TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_get_advice() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_advice() TO pg_monitor;
-GRANT SELECT ON pg_bufferpool_advice, pg_bufferpool_relation_advice, pg_stat_bufferpool_advice
-    TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_bufferpool_get_moves() TO pg_monitor;
+GRANT SELECT ON pg_bufferpool_advice, pg_bufferpool_relation_advice, pg_stat_bufferpool_advice,
+    pg_bufferpool_moves TO pg_monitor;
 
 -- roles that may record may also watch
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_trace() TO pg_monitor, pg_write_server_files;

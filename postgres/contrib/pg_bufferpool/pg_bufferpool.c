@@ -78,8 +78,8 @@ pg_bufferpool_pools(PG_FUNCTION_ARGS)
 	{
 		const BufferPool *pool = &BufferPools[i];
 		BufferPoolDefinition definition;
-		Datum		values[9];
-		bool		nulls[9] = {0};
+		Datum		values[12];
+		bool		nulls[12] = {0};
 
 		BufferPoolReadDefinition(pool, &definition);
 		if (definition.name[0] == '\0')
@@ -95,6 +95,12 @@ pg_bufferpool_pools(PG_FUNCTION_ARGS)
 		values[7] = Int64GetDatum((int64) BufferPoolMemory(BufferPoolSize(pool)));
 		values[8] = CStringGetTextDatum(definition.comment);
 		nulls[8] = definition.comment[0] == '\0';
+		values[9] = Int64GetDatum(pool == &DefaultBufferPool ? definition.target :
+								  BufferPoolDefinedSize(&definition));
+		values[10] = Int64GetDatum(definition.least);
+		nulls[10] = definition.least == 0;
+		values[11] = Int64GetDatum(definition.most);
+		nulls[11] = definition.most == 0;
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;

@@ -165,6 +165,16 @@ void		tp_advice_drop_relation(tp_advice *advice, uint32_t relation);
 double		tp_advice_reads(const tp_advice *advice, uint32_t policy,
 							uint32_t size);
 
+/*
+ * The same as a change of what a caller knows: the sample's misses so far (they
+ * fade like all sums), and the coefficient by which what it gets wrong about
+ * the pool as it is corrects them.
+ */
+double		tp_advice_misses(const tp_advice *advice, uint32_t policy,
+							 uint32_t size);
+double		tp_advice_coefficient(const tp_advice *advice, uint32_t policy,
+								  uint32_t size);
+
 /* Of these, the relation's. */
 double		tp_advice_relation_reads(const tp_advice *advice, uint32_t policy,
 									 uint32_t size, uint32_t relation);

@@ -143,6 +143,7 @@ extern void BufferPoolCountRead(Buffer buffer, instr_time start, int pages);
 /* advisor.c */
 extern void BufferPoolStartAdvisor(void);
 extern void BufferPoolAdvisorMain(Datum main_arg);
+extern void BufferPoolTakeSamples(void);
 
 /*
  * Of one read in so many the time is taken, whatever track_io_timing is.

@@ -114,6 +114,9 @@ extern void BufferPoolCheckSize(const BufferPool *pool, const char *name,
 								int buffers);
 extern BufferPool *BufferPoolRemainder(void);
 extern void BufferPoolReachTargets(void);
+extern void BufferPoolUndoTuning(void);
+extern uint32 BufferPoolSizeStatements(void);
+extern void BufferPoolHasMoved(BufferPool *from, BufferPool *to, int buffers);
 extern void BufferPoolWriteDefinitions(const BufferPool *changed,
 									   const BufferPoolDefinition *definition);
 
@@ -133,6 +136,9 @@ extern char *BufferPoolOptionsWithout(const tp_policy *policy, const char *old,
 									  struct List *options);
 
 /* commands.c */
+#define BUFFERPOOL_MIN_SIZE "min_size"	/* options of pools */
+#define BUFFERPOOL_MAX_SIZE "max_size"
+extern bool BufferPoolLockDefinitions(bool wait);
 struct BufferPoolStmt;
 extern void ExecBufferPoolStmt(const struct BufferPoolStmt *stmt);
 extern const char *show_bufferpool_definitions(void);

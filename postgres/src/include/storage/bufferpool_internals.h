@@ -18,6 +18,7 @@
 #include "storage/bufferpool_pool.h"
 #include "storage/bufferpool_recorder.h"
 #include "storage/bufferpool_scans.h"
+#include "storage/bufferpool_tuning.h"
 #include "tidepool/prediction/trail.h"
 
 /* ---- configuration ---- */

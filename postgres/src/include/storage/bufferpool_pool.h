@@ -54,10 +54,21 @@ typedef struct BufferPoolDefinition
 	char		parameters[BUFFERPOOL_PARAMETERS_SIZE]; /* as given, or empty */
 	double		params[TP_MAX_PARAMS];	/* values in use, and the defaults */
 	int			target;			/* buffers that the pool should have */
+	int			tuned;			/* of these, what self-tuning has added; less
+								 * than 0: taken */
+	int			least;			/* buffers that self-tuning leaves it */
+	int			most;			/* that it may give it; 0: no limit */
 	bool		remainder;		/* these are what others leave */
 	bool		leaving;		/* it is being dropped */
 	char		comment[BUFFERPOOL_COMMENT_SIZE];
 } BufferPoolDefinition;
+
+/* The size that an operator has given the pool. */
+static inline int
+BufferPoolDefinedSize(const BufferPoolDefinition *definition)
+{
+	return definition->target - definition->tuned;
+}
 
 /*
  * The shared part of a pool, except for the algorithm's own memory.  What

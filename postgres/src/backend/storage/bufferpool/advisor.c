@@ -160,8 +160,9 @@ time_of(const BufferPoolSample *sample, uint64 now)
 	return now - (int32) ((uint32) now - sample->time);
 }
 
-static void
-take_samples(void)
+/* Let what has come in go through the miniatures. */
+void
+BufferPoolTakeSamples(void)
 {
 	uint64		now = BufferPoolNow();
 	BufferPoolSample sample;
@@ -308,6 +309,7 @@ forget_pool(int number)
 		return;
 	BufferPoolSetSampleRate(number, 0);
 	BufferPoolPublishAdvice(number, &none);
+	BufferPoolForgetReads(number);
 	advised[number] = NULL;
 	MemoryContextDelete(pool->context);
 }
@@ -440,7 +442,7 @@ fade(Advised *pool, double seconds)
 }
 
 static void
-count(Advised *pool, BufferPool *buffer_pool)
+count(Advised *pool, BufferPool *buffer_pool, double seconds)
 {
 	uint64		requests;
 	uint64		reads;
@@ -450,6 +452,8 @@ count(Advised *pool, BufferPool *buffer_pool)
 	read_counts(buffer_pool, &requests, &reads);
 	tp_advice_count(&pool->advice, requests - pool->requests,
 					reads - pool->reads);
+	BufferPoolNoteReads(BufferPoolNumber(buffer_pool), &pool->advice,
+						reads - pool->reads, seconds);
 	pool->requests = requests;
 	pool->reads = reads;
 	BufferPoolTakeReadTimes(BufferPoolNumber(buffer_pool), &pages, &nanoseconds);
@@ -487,6 +491,8 @@ publish(Advised *pool, int number)
 static void
 tick(double seconds)
 {
+	double		page_times[BUFFERPOOL_NUMBERS];
+
 	for (int i = 0; i < BufferPoolsReserved(); i++)
 	{
 		Advised    *pool = advised[i];
@@ -494,12 +500,15 @@ tick(double seconds)
 		if (pool != NULL)
 		{
 			simulate_batch(pool);
-			count(pool, &BufferPools[i]);
+			count(pool, &BufferPools[i], seconds);
 			fade(pool, seconds);
+			BufferPoolRememberSums(i, &pool->advice);
 			publish(pool, i);
 		}
 		follow_pool(&BufferPools[i]);
+		page_times[i] = advised[i] != NULL ? advised[i]->published.page_time : -1;
 	}
+	BufferPoolTune(page_times);
 }
 
 /* ---- the sample's size ---- */
@@ -631,7 +640,7 @@ BufferPoolAdvisorMain(Datum main_arg)
 	{
 		uint64		now = BufferPoolNow();
 
-		take_samples();
+		BufferPoolTakeSamples();
 		follow_resets();
 		if (now - last >= TICK_MICROSECONDS)
 		{

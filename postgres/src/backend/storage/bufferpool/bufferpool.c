@@ -278,6 +278,7 @@ BufferPoolShmemSize(void)
 	size = add_size(size, BufferPoolFollowersShmemSize());
 	size = add_size(size, BufferPoolRecorderShmemSize());
 	size = add_size(size, BufferPoolSamplingShmemSize());
+	size = add_size(size, BufferPoolTuningShmemSize());
 	size = add_size(size, BufferPoolScansShmemSize(has_arrays(&algorithm,
 															  &reserved)));
 	if (reserved.pools > 1)
@@ -387,6 +388,7 @@ BufferPoolShmemInit(bool init)
 	BufferPoolStatsShmemInit();
 	BufferPoolRecorderShmemInit();
 	BufferPoolSamplingShmemInit();
+	BufferPoolTuningShmemInit();
 	BufferPoolRelationShmemInit();
 	BufferPoolLayoutShmemInit();
 	BufferPoolFollowersShmemInit();

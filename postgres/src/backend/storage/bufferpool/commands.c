@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "commands/defrem.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
@@ -28,13 +29,18 @@ char	   *bufferpool_definitions;
 /* The keys of advisory locks have 1 or 2 here. */
 #define DEFINITIONS_LOCK_CLASS 3
 
-static void
-lock_definitions(void)
+/*
+ * Take the lock until the end of the transaction; unless wait, only if that is
+ * possible at once.
+ */
+bool
+BufferPoolLockDefinitions(bool wait)
 {
 	LOCKTAG		tag;
 
 	SET_LOCKTAG_ADVISORY(tag, InvalidOid, 0, 0, DEFINITIONS_LOCK_CLASS);
-	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+	return LockAcquire(&tag, ExclusiveLock, false, !wait) !=
+		LOCKACQUIRE_NOT_AVAIL;
 }
 
 /* ---- names ---- */
@@ -152,7 +158,71 @@ check_no_remainder(const char *name)
 			 errhint("Give that pool a size first.")));
 }
 
+/* ---- limits of self-tuning ---- */
+
+static int
+limit_in_buffers(const BufferPoolStmt * stmt, DefElem * option)
+{
+	int64		bytes = DatumGetInt64(DirectFunctionCall1(pg_size_bytes,
+														  CStringGetTextDatum(defGetString(option))));
+
+	if (bytes < 0 || bytes / BLCKSZ > INT_MAX / 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"",
+						option->defname, defGetString(option))));
+	return (int) (bytes / BLCKSZ);
+}
+
+/*
+ * Set the limits that the statement sets, or reset them.  Returns its other
+ * options, which are the algorithm's.
+ */
+static List *
+take_limits(const BufferPoolStmt * stmt, BufferPoolDefinition *definition)
+{
+	bool		reset = stmt->kind == BUFFER_POOL_RESET_OPTIONS;
+	List	   *others = NIL;
+	ListCell   *cell;
+
+	foreach(cell, stmt->options)
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
+		bool		is_least = strcmp(option->defname, BUFFERPOOL_MIN_SIZE) == 0;
+
+		if (option->defnamespace != NULL ||
+			!(is_least || strcmp(option->defname, BUFFERPOOL_MAX_SIZE) == 0))
+			others = lappend(others, option);
+		else if (reset && option->arg != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_SYNTAX_ERROR),
+					 errmsg("RESET must not include values for parameters")));
+		else if (is_least)
+			definition->least = reset ? 0 : limit_in_buffers(stmt, option);
+		else
+			definition->most = reset ? 0 : limit_in_buffers(stmt, option);
+	}
+	if (definition->most != 0 && definition->least > definition->most)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" of buffer pool \"%s\" is larger than \"%s\"",
+						BUFFERPOOL_MIN_SIZE, stmt->poolname,
+						BUFFERPOOL_MAX_SIZE)));
+	return others;
+}
+
 /* ---- statements ---- */
+
+/*
+ * Give all pools their sizes.  Self-tuning begins anew from there: an operator
+ * who says how large pools are has said so of all.
+ */
+static void
+reach_sizes(void)
+{
+	BufferPoolUndoTuning();
+	BufferPoolReachTargets();
+}
 
 /* Make the pool known to all processes; it is empty. */
 static void
@@ -190,7 +260,8 @@ create_pool(const BufferPoolStmt * stmt)
 	strlcpy(definition.name, stmt->poolname, NAMEDATALEN);
 	pool = find_unused();
 	BufferPoolSetHandler(BufferPoolHandlerName(stmt->handler),
-						 BufferPoolOptionsWith("", stmt->options), &definition);
+						 BufferPoolOptionsWith("", take_limits(stmt, &definition)),
+						 &definition);
 	definition.remainder = stmt->value == NULL;
 	if (definition.remainder)
 		check_no_remainder(stmt->poolname);
@@ -200,7 +271,7 @@ create_pool(const BufferPoolStmt * stmt)
 
 	BufferPoolWriteDefinitions(pool, &definition);
 	begin_pool(pool, &definition);
-	BufferPoolReachTargets();
+	reach_sizes();
 }
 
 /* The pool of the remainder has a size of its own from now on. */
@@ -212,12 +283,13 @@ resize_pool(const BufferPoolStmt * stmt)
 
 	BufferPoolReadDefinition(pool, &definition);
 	definition.target = size_in_buffers(stmt);
+	definition.tuned = 0;
 	definition.remainder = false;
 	BufferPoolCheckSize(pool, stmt->poolname, definition.target);
 
 	BufferPoolWriteDefinitions(pool, &definition);
 	BufferPoolDescribe(pool, &definition);
-	BufferPoolReachTargets();
+	reach_sizes();
 }
 
 static void
@@ -258,13 +330,23 @@ set_options(const BufferPoolStmt * stmt)
 	BufferPool *pool = find_pool(stmt);
 	BufferPoolDefinition definition;
 	const tp_policy *policy;
+	List	   *options;
 	char	   *parameters;
 
 	BufferPoolReadDefinition(pool, &definition);
+	options = take_limits(stmt, &definition);
+	if (list_length(options) < list_length(stmt->options))
+		(void) find_named(stmt);	/* DEFAULT has a floor of its own */
+	if (options == NIL)
+	{
+		BufferPoolWriteDefinitions(pool, &definition);
+		BufferPoolDescribe(pool, &definition);
+		return;
+	}
 	policy = policy_with_options(stmt, pool, &definition);
 	parameters = stmt->kind == BUFFER_POOL_SET_OPTIONS ?
-		BufferPoolOptionsWith(definition.parameters, stmt->options) :
-		BufferPoolOptionsWithout(policy, definition.parameters, stmt->options);
+		BufferPoolOptionsWith(definition.parameters, options) :
+		BufferPoolOptionsWithout(policy, definition.parameters, options);
 	BufferPoolSetHandler(definition.algorithm, parameters, &definition);
 	switch_pool(pool, &definition);
 }
@@ -347,10 +429,10 @@ drop_pool(const BufferPoolStmt * stmt)
 						 BUFFERPOOL_DEFAULT_NAME)));
 	BufferPoolWriteDefinitions(pool, &none);
 	BufferPoolReadDefinition(pool, &definition);
-	definition.target = 0;
+	definition.target = definition.tuned = 0;
 	definition.leaving = true;
 	BufferPoolDescribe(pool, &definition);
-	BufferPoolReachTargets();
+	reach_sizes();
 	end_pool(pool);
 }
 
@@ -381,7 +463,7 @@ ExecBufferPoolStmt(const BufferPoolStmt * stmt)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied to change buffer pools"),
 				 errdetail("Only superusers may do that.")));
-	lock_definitions();
+	(void) BufferPoolLockDefinitions(true);
 	finish_drops();
 	switch (stmt->kind)
 	{
@@ -412,11 +494,23 @@ ExecBufferPoolStmt(const BufferPoolStmt * stmt)
 
 /* ---- SHOW bufferpool.definitions: the statements that make the pools ---- */
 
-/* "a=1,b=2" as WITH (a = '1', b = '2'). */
+/* "min_size = '...', " and so on, if there is such a limit. */
 static void
-append_with(StringInfo text, const char *parameters)
+append_limit(StringInfo text, const char **separator, const char *name,
+			 int buffers)
 {
-	char	   *rest = pstrdup(parameters);
+	if (buffers == 0)
+		return;
+	appendStringInfo(text, "%s%s = '" UINT64_FORMAT "'", *separator, name,
+					 (uint64) buffers * BLCKSZ);
+	*separator = ", ";
+}
+
+/* "a=1,b=2", and the limits, as WITH (a = '1', b = '2', min_size = '...'). */
+static void
+append_with(StringInfo text, const BufferPoolDefinition *definition)
+{
+	char	   *rest = pstrdup(definition->parameters);
 	char	   *item;
 	const char *separator = " WITH (";
 
@@ -431,6 +525,8 @@ append_with(StringInfo text, const char *parameters)
 						 quote_literal_cstr(value));
 		separator = ", ";
 	}
+	append_limit(text, &separator, BUFFERPOOL_MIN_SIZE, definition->least);
+	append_limit(text, &separator, BUFFERPOOL_MAX_SIZE, definition->most);
 	if (strcmp(separator, ", ") == 0)
 		appendStringInfoChar(text, ')');
 }
@@ -444,8 +540,8 @@ append_statements(StringInfo text, const BufferPoolDefinition *definition)
 					 quote_identifier(definition->algorithm));
 	if (!definition->remainder)
 		appendStringInfo(text, " SIZE '" UINT64_FORMAT "'",
-						 (uint64) definition->target * BLCKSZ);
-	append_with(text, definition->parameters);
+						 (uint64) BufferPoolDefinedSize(definition) * BLCKSZ);
+	append_with(text, definition);
 	appendStringInfoString(text, ";\n");
 	if (definition->comment[0] != '\0')
 		appendStringInfo(text, "COMMENT ON BUFFER POOL %s IS %s;\n",

@@ -8,8 +8,11 @@
  *
  *	  tidepool buffer pools 1 crc32c 8f3a90c2
  *	  name <tab> algorithm <tab> parameters <tab> size <tab> comment
+ *			[<tab> min_size <tab> max_size]
  *
- * size is a number of bytes, or remainder: what the other pools leave.  In
+ * size is a number of bytes, or remainder: what the other pools leave.  It is the
+ * operator's: what self-tuning makes of it is not kept.  min_size and max_size are
+ * its limits, 0 for none, and are left out if both are.  In
  * fields, a backslash stands before a backslash, t (a tab) and n (a newline).
  * Later versions may append fields.  The file is replaced as a whole and
  * durably, before the pools in shared memory change, so that a crash leaves the
@@ -86,8 +89,16 @@ append_definition(StringInfo text, const BufferPoolDefinition *definition)
 		appendStringInfoString(text, DEFINITIONS_REMAINDER "\t");
 	else
 		appendStringInfo(text, UINT64_FORMAT "\t",
-						 (uint64) definition->target * BLCKSZ);
-	append_field(text, definition->comment, '\n');
+						 (uint64) BufferPoolDefinedSize(definition) * BLCKSZ);
+	if (definition->least == 0 && definition->most == 0)
+	{
+		append_field(text, definition->comment, '\n');
+		return;
+	}
+	append_field(text, definition->comment, '\t');
+	appendStringInfo(text, UINT64_FORMAT "\t" UINT64_FORMAT "\n",
+					 (uint64) definition->least * BLCKSZ,
+					 (uint64) definition->most * BLCKSZ);
 }
 
 static void
@@ -241,23 +252,44 @@ take_field(char **line, char *value, size_t size)
 	return true;
 }
 
+/* A number of bytes, in buffers. */
 static bool
-parse_size(const char *text, BufferPoolDefinition *definition)
+parse_bytes(const char *text, int *buffers)
 {
 	char	   *end;
 	uint64		bytes;
 
+	errno = 0;
+	bytes = strtou64(text, &end, 10);
+	if (errno != 0 || *end != '\0' || end == text || bytes / BLCKSZ > INT_MAX / 2)
+		return false;
+	*buffers = (int) (bytes / BLCKSZ);
+	return true;
+}
+
+static bool
+parse_size(const char *text, BufferPoolDefinition *definition)
+{
 	if (strcmp(text, DEFINITIONS_REMAINDER) == 0)
 	{
 		definition->remainder = true;
 		return true;
 	}
-	errno = 0;
-	bytes = strtou64(text, &end, 10);
-	if (errno != 0 || *end != '\0' || end == text || bytes / BLCKSZ > INT_MAX / 2)
-		return false;
-	definition->target = (int) (bytes / BLCKSZ);
-	return true;
+	return parse_bytes(text, &definition->target);
+}
+
+/* The limits, which files of older servers do not have. */
+static bool
+parse_limits(char *line, BufferPoolDefinition *definition)
+{
+	char		least[32];
+	char		most[32];
+
+	return *line == '\0' ||
+		(take_field(&line, least, sizeof(least)) &&
+		 take_field(&line, most, sizeof(most)) &&
+		 parse_bytes(least, &definition->least) &&
+		 parse_bytes(most, &definition->most));
 }
 
 static bool
@@ -271,7 +303,8 @@ parse_definition(char *line, BufferPoolDefinition *definition)
 		take_field(&line, definition->parameters, sizeof(definition->parameters)) &&
 		take_field(&line, size, sizeof(size)) &&
 		take_field(&line, definition->comment, sizeof(definition->comment)) &&
-		definition->name[0] != '\0' && parse_size(size, definition);
+		definition->name[0] != '\0' && parse_size(size, definition) &&
+		parse_limits(line, definition);
 }
 
 /* The text behind a valid header, or NULL. */

@@ -45,6 +45,7 @@ typedef struct SharedProgress
 {
 	slock_t		lock;
 	BufferPoolProgress progress;
+	uint32		size_statements;	/* that have begun */
 } SharedProgress;
 
 static SharedProgress *shared_progress;
@@ -189,7 +190,7 @@ most_buffers(const BufferPool *pool)
 			definition.leaving)
 			continue;
 		left -= definition.remainder ? BUFFERPOOL_LEAST_BUFFERS :
-			definition.target;
+			BufferPoolDefinedSize(&definition);
 	}
 	return Max(left, 0);
 }
@@ -312,6 +313,59 @@ reach_targets(bool shrinking)
 		begin_progress(&BufferPools[i], &definition, BUFFERPOOL_MOVING);
 		reach_target(&BufferPools[i], definition.target);
 	}
+}
+
+/*
+ * All pools shall have the sizes that operators have given them.  The caller
+ * lets the pools reach their targets.
+ */
+void
+BufferPoolUndoTuning(void)
+{
+	for (int i = 1; i < BufferPoolsReserved(); i++)
+	{
+		BufferPoolDefinition definition;
+
+		BufferPoolReadDefinition(&BufferPools[i], &definition);
+		if (definition.tuned == 0)
+			continue;
+		definition.target = BufferPoolDefinedSize(&definition);
+		definition.tuned = 0;
+		BufferPoolDescribe(&BufferPools[i], &definition);
+	}
+	SpinLockAcquire(&shared_progress->lock);
+	shared_progress->size_statements++;
+	SpinLockRelease(&shared_progress->lock);
+}
+
+/* How many statements about sizes there have been. */
+uint32
+BufferPoolSizeStatements(void)
+{
+	return shared_progress->size_statements;
+}
+
+static void
+has_gained(BufferPool *pool, int buffers)
+{
+	BufferPoolDefinition definition;
+
+	BufferPoolReadDefinition(pool, &definition);
+	definition.target += buffers;
+	if (pool != &DefaultBufferPool)
+		definition.tuned += buffers;
+	BufferPoolDescribe(pool, &definition);
+}
+
+/*
+ * Self-tuning has moved so many buffers: they are what the pools should have.
+ * The caller has the lock on definitions.
+ */
+void
+BufferPoolHasMoved(BufferPool *from, BufferPool *to, int buffers)
+{
+	has_gained(from, -buffers);
+	has_gained(to, buffers);
 }
 
 /*

@@ -1,0 +1,486 @@
+/*-------------------------------------------------------------------------
+ *
+ * tuner.c
+ *	  Self-tuning: buffers go where they save most reading.
+ *
+ * The advisor knows for each pool what it would have read with other sizes.  Every
+ * bufferpool.autotune_interval the two pools are found between which a move of
+ * buffers saves the most time of reading, and the buffers are moved, unless they
+ * save less than bufferpool.autotune_gain of all reading, or less than chance
+ * may account for.  A move that takes back an earlier one must save twice as
+ * much for a while: otherwise pools with equal needs would exchange buffers for
+ * ever, each time losing the pages in them.
+ *
+ * Moves keep to the pools' limits (min_size, max_size), and to DEFAULT's floor.
+ * Not tuned are pools that never evict (keep), the pool of the remainder, with
+ * DEFAULT if there is one, and RECYCLE.
+ *
+ * What operators have said stays in the file of definitions: a restart, and each
+ * statement about sizes, begins with that.
+ *
+ * Everything here is the advisor's, except for the list of moves.
+ *
+ * src/backend/storage/bufferpool/tuner.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/bufferpool_internals.h"
+#include "storage/shmem.h"
+#include "utils/timestamp.h"
+
+int			bufferpool_autotune;
+int			bufferpool_autotune_interval;
+double		bufferpool_autotune_gain;
+
+/*
+ * Intervals after which an earlier move no longer counts against one that takes
+ * it back, and for which nothing moves after a statement about sizes.
+ */
+#define INTERVALS_OF_REST 6
+
+/*
+ * Sums for tuning fade so that they amount to those of so many intervals.
+ * Chosen: with fewer, chance moves buffers; with more, a change of the workload
+ * is answered later.
+ */
+#define INTERVALS_OF_MEMORY 3
+
+/* A move is a power of two of these parts of the shared buffers, up to half. */
+#define PARTS 256
+
+/* Buffers that move before the advisor looks at its ring again. */
+#define BUFFERS_PER_STEP 64
+
+/* A pool's reads lately, in the sample. */
+typedef struct Recent
+{
+	double		seconds;		/* 0: nothing is known */
+	double		fraction;		/* of the pages in the sample */
+	double		here;			/* misses of the pool as it is, in miniature */
+	double		reads;			/* as the server has counted */
+	double		misses[TP_ADVICE_SIZES];
+	double		last[TP_ADVICE_SIZES];	/* the advice's, at the last call */
+	double		last_here;
+	double		coefficients[TP_ADVICE_SIZES];
+	int			buffers[TP_ADVICE_SIZES];
+} Recent;
+
+static Recent recent[BUFFERPOOL_NUMBERS];
+
+typedef struct TuningShared
+{
+	LWLock		lock;			/* guards the rest */
+	uint32		moves;			/* ever */
+	BufferPoolMoveRecord move[BUFFERPOOL_MOVES];
+} TuningShared;
+
+static TuningShared *shared;
+
+Size
+BufferPoolTuningShmemSize(void)
+{
+	return sizeof(TuningShared);
+}
+
+void
+BufferPoolTuningShmemInit(void)
+{
+	bool		found;
+
+	shared = ShmemInitStruct("Buffer Pool Tuning", sizeof(TuningShared), &found);
+	if (found)
+		return;
+	MemSet(shared, 0, sizeof(TuningShared));
+	LWLockInitialize(&shared->lock, LWTRANCHE_BUFFER_POOL_ADVICE);
+}
+
+/* ---- the moves ---- */
+
+static void
+remember_move(const BufferPoolMoveRecord *move)
+{
+	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
+	shared->move[shared->moves++ % BUFFERPOOL_MOVES] = *move;
+	LWLockRelease(&shared->lock);
+}
+
+/* Copy the moves, the last one first; returns how many. */
+int
+BufferPoolReadMoves(BufferPoolMoveRecord *moves)
+{
+	uint32		n;
+
+	LWLockAcquire(&shared->lock, LW_SHARED);
+	n = Min(shared->moves, BUFFERPOOL_MOVES);
+	for (uint32 i = 0; i < n; i++)
+		moves[i] = shared->move[(shared->moves - 1 - i) % BUFFERPOOL_MOVES];
+	LWLockRelease(&shared->lock);
+	return n;
+}
+
+/* ---- what pools read ---- */
+
+/* The pool's simulation has ended. */
+void
+BufferPoolForgetReads(int pool)
+{
+	MemSet(&recent[pool], 0, sizeof(Recent));
+}
+
+/*
+ * Called each second, after `reads` further reads of the pool, and before the
+ * advice fades.
+ */
+void
+BufferPoolNoteReads(int pool, const tp_advice *advice, uint64 reads,
+					double seconds)
+{
+	Recent	   *of_pool = &recent[pool];
+	double		memory = INTERVALS_OF_MEMORY * bufferpool_autotune_interval;
+	double		share = exp(-seconds / memory);
+
+	of_pool->fraction = tp_sample_fraction(advice->rate);
+	of_pool->seconds = of_pool->seconds * share + seconds;
+	of_pool->reads = of_pool->reads * share + reads;
+	of_pool->here = of_pool->here * share + advice->here.misses -
+		of_pool->last_here;
+	for (int size = 0; size < TP_ADVICE_SIZES; size++)
+	{
+		double		misses = tp_advice_misses(advice, 0, size);
+
+		of_pool->misses[size] = of_pool->misses[size] * share + misses -
+			of_pool->last[size];
+		of_pool->coefficients[size] = tp_advice_coefficient(advice, 0, size);
+		of_pool->buffers[size] = tp_advice_size(advice, size);
+	}
+}
+
+/* The advice has faded: go on from there. */
+void
+BufferPoolRememberSums(int pool, const tp_advice *advice)
+{
+	Recent	   *of_pool = &recent[pool];
+
+	of_pool->last_here = advice->here.misses;
+	for (int size = 0; size < TP_ADVICE_SIZES; size++)
+		of_pool->last[size] = tp_advice_misses(advice, 0, size);
+}
+
+/* Reads in a second, with this size of the simulation. */
+static double
+reads_at(const Recent *of_pool, int size)
+{
+	double		wrong = of_pool->here / of_pool->fraction - of_pool->reads;
+	double		reads = of_pool->misses[size] / of_pool->fraction -
+		of_pool->coefficients[size] * wrong;
+
+	return Max(reads, 0) / of_pool->seconds;
+}
+
+/*
+ * Reads in a second, with so many buffers: between those of two sizes.  Beyond
+ * the largest, as with that.
+ */
+static double
+reads_with(const Recent *of_pool, int buffers)
+{
+	int			upper = 1;
+	double		part;
+
+	while (upper + 1 < TP_ADVICE_SIZES && of_pool->buffers[upper] < buffers)
+		upper++;
+	part = (double) (buffers - of_pool->buffers[upper - 1]) /
+		(of_pool->buffers[upper] - of_pool->buffers[upper - 1]);
+	part = Min(Max(part, 0), 1);
+	return reads_at(of_pool, upper - 1) * (1 - part) +
+		reads_at(of_pool, upper) * part;
+}
+
+/* ---- the best move ---- */
+
+/* A pool that may give or take. */
+typedef struct Tuned
+{
+	BufferPool *pool;
+	const Recent *of_pool;
+	char		name[NAMEDATALEN];
+	int			buffers;
+	int			least;
+	int			most;
+	double		page_time;		/* milliseconds */
+} Tuned;
+
+static double
+time_with(const Tuned *tuned, int buffers)
+{
+	return reads_with(tuned->of_pool, buffers) * tuned->page_time;
+}
+
+/* Does the algorithm keep what it has?  Then its memory is a promise. */
+static bool
+keeps(const BufferPoolDefinition *definition)
+{
+	return strcmp(definition->running, "keep") == 0;
+}
+
+/*
+ * The pools that may be tuned; returns how many.  page_times: milliseconds of a
+ * read from each pool, or less than 0.
+ */
+static int
+find_tuned(Tuned *all, const double *page_times)
+{
+	bool		remainder = BufferPoolRemainder() != NULL;
+	double		mean = 0;
+	int			timed = 0;
+	int			n = 0;
+
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+	{
+		BufferPool *pool = &BufferPools[i];
+		Tuned	   *tuned = &all[n];
+		BufferPoolDefinition definition;
+
+		BufferPoolReadDefinition(pool, &definition);
+		if (definition.name[0] == '\0' || definition.leaving ||
+			definition.remainder || recent[i].seconds == 0 ||
+			pool == RecycleBufferPool || keeps(&definition) ||
+			(pool == &DefaultBufferPool && remainder))
+			continue;
+		tuned->pool = pool;
+		tuned->of_pool = &recent[i];
+		strlcpy(tuned->name, definition.name, NAMEDATALEN);
+		tuned->buffers = BufferPoolSize(pool);
+		tuned->least = pool == &DefaultBufferPool ? BufferPoolFloorOfDefault() :
+			Max(definition.least, BUFFERPOOL_LEAST_BUFFERS);
+		tuned->most = definition.most != 0 ? definition.most : NBuffers;
+		tuned->page_time = page_times[i];
+		if (page_times[i] >= 0)
+		{
+			mean += page_times[i];
+			timed++;
+		}
+		n++;
+	}
+	/* one of which no read has been timed reads as the others do */
+	for (int i = 0; i < n; i++)
+		if (all[i].page_time < 0)
+			all[i].page_time = timed > 0 ? mean / timed : 0;
+	return n;
+}
+
+/*
+ * What chance may account for in the difference of two estimates: two standard
+ * errors, if misses of the sample are independent.
+ */
+static double
+chance(const Tuned *from, const Tuned *to)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < 2; i++)
+	{
+		const Tuned *tuned = i == 0 ? from : to;
+		double		error = sqrt(Max(tuned->of_pool->here, 1)) /
+			tuned->of_pool->fraction / tuned->of_pool->seconds;
+
+		sum += error * error * tuned->page_time * tuned->page_time;
+	}
+	return 2 * sqrt(sum);
+}
+
+/* The last moves, so that none is taken back soon. */
+static BufferPool *last_from;
+static BufferPool *last_to;
+static TimestampTz last_move;
+
+static bool
+takes_back(const Tuned *from, const Tuned *to)
+{
+	return (from->pool == last_to || to->pool == last_from) &&
+		!TimestampDifferenceExceeds(last_move, GetCurrentTimestamp(),
+									INTERVALS_OF_REST * 1000 * bufferpool_autotune_interval);
+}
+
+/*
+ * Find the move that saves most, of those that save enough.  Returns false if
+ * there is none.
+ */
+static bool
+find_best(const Tuned *all, int n, BufferPoolMoveRecord *best, int *best_from,
+		  int *best_to)
+{
+	double		sum = 0;
+	double		most = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += time_with(&all[i], all[i].buffers);
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < n; j++)
+			for (int part = 1; i != j && part <= PARTS / 2; part *= 2)
+			{
+				int			buffers = Max(NBuffers * (int64) part / PARTS, 1);
+				const Tuned *from = &all[i];
+				const Tuned *to = &all[j];
+				double		lost;
+				double		saved;
+				double		needed = bufferpool_autotune_gain * sum;
+
+				if (from->buffers - buffers < from->least ||
+					to->buffers + buffers > to->most)
+					break;
+				lost = time_with(from, from->buffers - buffers) -
+					time_with(from, from->buffers);
+				saved = time_with(to, to->buffers) -
+					time_with(to, to->buffers + buffers);
+				needed = Max(needed, chance(from, to));
+				if (takes_back(from, to))
+					needed *= 2;
+				if (saved - lost <= most || saved - lost <= needed)
+					continue;
+				most = saved - lost;
+				best->wanted = buffers;
+				best->saved = saved;
+				best->lost = lost;
+				best->gain = most / sum;
+				*best_from = i;
+				*best_to = j;
+			}
+	return most > 0;
+}
+
+/* ---- moving ---- */
+
+/*
+ * Move so many buffers, or as many as are not pinned.  Does not wait for a
+ * statement that changes pools, nor for pins.
+ */
+static int
+move_buffers(BufferPool *from, BufferPool *to, int wanted)
+{
+	int			moved = 0;
+
+	StartTransactionCommand();
+	if (BufferPoolLockDefinitions(false))
+		while (moved < wanted)
+		{
+			int			n = BufferPoolMove(from, to,
+										   Min(wanted - moved, BUFFERS_PER_STEP));
+
+			BufferPoolHasMoved(from, to, n);
+			moved += n;
+			if (n == 0)
+				break;
+			BufferPoolTakeSamples();
+		}
+	CommitTransactionCommand();
+	return moved;
+}
+
+static void
+log_move(const BufferPoolMoveRecord *move)
+{
+	const char *detail = "It saves %.3f milliseconds of reading a second in the one, and costs %.3f in the other: %.1f %% of all reading.";
+
+	if (move->moved < 0)
+		ereport(LOG,
+				(errmsg("self-tuning would move %d buffers from buffer pool \"%s\" (%d) to \"%s\" (%d)",
+						move->wanted, move->from, move->from_buffers, move->to,
+						move->to_buffers),
+				 errdetail_internal(detail, move->saved, move->lost,
+									100 * move->gain)));
+	else
+		ereport(LOG,
+				(errmsg("self-tuning moved %d buffers from buffer pool \"%s\" (%d) to \"%s\" (%d)",
+						move->moved, move->from, move->from_buffers, move->to,
+						move->to_buffers),
+				 errdetail_internal(detail, move->saved, move->lost,
+									100 * move->gain)));
+}
+
+/* Has the same been advised lately?  Then there is no need to say it again. */
+static bool
+is_known(const BufferPoolMoveRecord *move)
+{
+	static BufferPoolMoveRecord last;
+
+	if (move->moved >= 0)
+		return false;
+	if (strcmp(move->from, last.from) == 0 && strcmp(move->to, last.to) == 0 &&
+		move->wanted == last.wanted &&
+		!TimestampDifferenceExceeds(last.time, move->time,
+									INTERVALS_OF_REST * 1000 * bufferpool_autotune_interval))
+		return true;
+	last = *move;
+	return false;
+}
+
+/* Is it time for a move?  Not soon after the last, nor after a statement. */
+static bool
+is_time(void)
+{
+	static TimestampTz last = 0;
+	static uint32 statements = 0;
+	static TimestampTz last_statement = 0;
+	TimestampTz now = GetCurrentTimestamp();
+	int			interval = bufferpool_autotune_interval * 1000;
+
+	if (statements != BufferPoolSizeStatements())
+	{
+		statements = BufferPoolSizeStatements();
+		last_statement = now;
+	}
+	if (!TimestampDifferenceExceeds(last, now, interval) ||
+		!TimestampDifferenceExceeds(last_statement, now,
+									INTERVALS_OF_REST * interval))
+		return false;
+	last = now;
+	return true;
+}
+
+/*
+ * Called each second: move buffers if that is worth it.  page_times:
+ * milliseconds of a read from each pool, less than 0 if none has been timed.
+ */
+void
+BufferPoolTune(const double *page_times)
+{
+	Tuned	   *all;
+	BufferPoolMoveRecord move = {0};
+	int			from = 0;
+	int			to = 0;
+	int			n;
+
+	if (bufferpool_autotune == BUFFERPOOL_AUTOTUNE_OFF || !is_time())
+		return;
+	all = palloc_array(Tuned, BUFFERPOOL_NUMBERS);
+	n = find_tuned(all, page_times);
+	if (find_best(all, n, &move, &from, &to))
+	{
+		move.time = GetCurrentTimestamp();
+		strlcpy(move.from, all[from].name, NAMEDATALEN);
+		strlcpy(move.to, all[to].name, NAMEDATALEN);
+		move.from_buffers = all[from].buffers;
+		move.to_buffers = all[to].buffers;
+		move.moved = bufferpool_autotune == BUFFERPOOL_AUTOTUNE_ON ?
+			move_buffers(all[from].pool, all[to].pool, move.wanted) : -1;
+		if (move.moved > 0)
+		{
+			last_from = all[from].pool;
+			last_to = all[to].pool;
+			last_move = move.time;
+		}
+		if (!is_known(&move))
+		{
+			remember_move(&move);
+			log_move(&move);
+		}
+	}
+	pfree(all);
+}

@@ -1,0 +1,198 @@
+"""Self-tuning: buffers go to the pools where they save most reading."""
+
+from __future__ import annotations
+
+import pytest
+
+from server.conftest import Make
+from server.load import wait_for
+from server.pools import Session, create, definitions, fails, fill, pool, sizes, violations
+from server.test_advice_view import LOOKUPS, advisor
+from tidepool.server import Instance
+
+MOVES = (
+    "SELECT from_pool, to_pool, buffers_wanted, buffers_moved, gain > 0.02"
+    " FROM pg_bufferpool_moves ORDER BY moved_at"
+)
+# a loop over all rows of a table, by the index, again and again
+LOOP = (
+    "DO $$ BEGIN FOR i IN 1..100000 LOOP"
+    " PERFORM count(pad) FROM {} WHERE id > 0; PERFORM pg_sleep(0.05); END LOOP; END $$"
+)
+
+
+def server_to_tune(make: Make, autotune: str = "on", **settings: str) -> Instance:
+    """A pool that is too small for its table, and one that is too large."""
+    server = make(
+        **{
+            "shared_buffers": "8MB",
+            "max_connections": "20",
+            "bgwriter_delay": "100ms",
+            "bufferpool__advice": "on",
+            "bufferpool__autotune": autotune,
+            "bufferpool__autotune_interval": "1s",
+            "bufferpool__advice_algorithms": "",
+        }
+        | settings
+    )
+    create(server, "small", "lru", "2MB")
+    create(server, "large", "arc", "4MB")
+    fill(server, "wanting", 400, ", buffer_pool = 'small'")
+    fill(server, "content", 20, ", buffer_pool = 'large'")
+    advisor(server)
+    return server
+
+
+def loop(server: Instance, table: str) -> Session:
+    return Session(server, LOOKUPS, LOOP.format(table))
+
+
+def stop(server: Instance, session: Session) -> None:
+    server.query(
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+        " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    )
+    session.result()
+
+
+def test_buffers_move_to_where_they_are_needed(make: Make) -> None:
+    server = server_to_tune(make)
+    before = sizes(server)
+    session = loop(server, "wanting")
+    try:
+        wait_for("the table fits", lambda: sizes(server)["small"] >= 400)
+        first = server.query(MOVES).splitlines()[0].split("|")
+        assert first[1] == "small"
+        assert int(first[2]) >= int(first[3]) > 0
+        assert first[4] == "t"
+        # enough is enough: the rest stays where it is
+        moves = server.query("SELECT count(*) FROM pg_bufferpool_moves")
+        assert int(moves) <= 6
+    finally:
+        stop(server, session)
+    assert 'to "small"' in server.log.read_text()
+    assert sum(sizes(server).values()) == sum(before.values())
+    assert sizes(server)["DEFAULT"] >= 128  # its floor
+    assert violations(server) == []
+    # what was defined stays defined
+    assert pool(server, "small", "defined_size, target = size, state") == "2097152|t|ready"
+    assert definitions(server)[0] == "CREATE BUFFER POOL small HANDLER lru SIZE '2097152';"
+    server.restart({})
+    assert sizes(server) == before
+
+
+def test_a_statement_about_sizes_ends_it(make: Make) -> None:
+    server = server_to_tune(make)
+    session = loop(server, "wanting")
+    try:
+        wait_for("something has moved", lambda: sizes(server)["small"] > 256)
+        server.query("ALTER BUFFER POOL large SET SIZE '3MB'")
+        assert sizes(server) == {"DEFAULT": 384, "small": 256, "large": 384}
+        # and then goes on
+        wait_for("something has moved again", lambda: sizes(server)["small"] > 256)
+        # a statement that fails changes nothing
+        tuned = sizes(server)
+        assert "not enough shared buffers" in fails(
+            server, "ALTER BUFFER POOL large SET SIZE '100MB'"
+        )
+        assert sizes(server)["small"] >= tuned["small"]
+        assert pool(server, "small", "state") == "ready"
+    finally:
+        stop(server, session)
+    assert violations(server) == []
+
+
+def test_advise_moves_nothing(make: Make) -> None:
+    server = server_to_tune(make, "advise")
+    before = sizes(server)
+    session = loop(server, "wanting")
+    try:
+        wait_for("there is advice", lambda: server.query(MOVES) != "")
+    finally:
+        stop(server, session)
+    rows = [row.split("|") for row in server.query(MOVES).splitlines()]
+    assert {row[1] for row in rows} == {"small"}
+    assert {row[3] for row in rows} == {""}
+    assert sizes(server) == before
+    assert "self-tuning would move" in server.log.read_text()
+
+
+def test_limits(make: Make) -> None:
+    server = server_to_tune(make, "off")
+    server.query(
+        "ALTER BUFFER POOL small SET HANDLER lirs",  # which gains by each buffer
+        "ALTER BUFFER POOL small SET (max_size = '2560kB')",
+        "ALTER BUFFER POOL large SET (min_size = '4MB')",
+        "ALTER SYSTEM SET bufferpool.autotune = on",
+        "SELECT pg_reload_conf()",
+    )
+    assert pool(server, "small", "min_size, max_size, options") == "|2621440|"
+    session = loop(server, "wanting")
+    try:
+        wait_for("the limit is reached", lambda: sizes(server)["small"] > 300)
+        assert sizes(server)["small"] <= 320
+        assert sizes(server)["large"] == 512
+    finally:
+        stop(server, session)
+    assert definitions(server) == [
+        "CREATE BUFFER POOL small HANDLER lirs SIZE '2097152' WITH (max_size = '2621440');",
+        "CREATE BUFFER POOL large HANDLER arc SIZE '4194304' WITH (min_size = '4194304');",
+    ]
+    server.restart({})
+    assert pool(server, "large", "min_size") == "4194304"
+    server.query("ALTER BUFFER POOL large RESET (min_size)")
+    assert pool(server, "large", "min_size") == ""
+    # together with the algorithm's own
+    server.query("ALTER BUFFER POOL small SET (hir = '3%', min_size = '1MB')")
+    assert pool(server, "small", "min_size, max_size, options") == "1048576|2621440|hir=3%"
+
+
+def test_limits_that_make_no_sense(make: Make) -> None:
+    server = server_to_tune(make, "off")
+    wrong = {
+        "SET (min_size = '3MB', max_size = '2MB')": 'option "min_size" of buffer pool "small" is',
+        "SET (max_size = 'much')": 'invalid size: "much"',
+        "SET (max_size = '-1')": 'invalid value for option "max_size"',
+        "RESET (max_size = '1MB')": "RESET must not include values",
+    }
+    for change, error in wrong.items():
+        assert error in fails(server, f"ALTER BUFFER POOL small {change}")
+    assert "DEFAULT can only be given" in fails(
+        server, "ALTER BUFFER POOL DEFAULT SET (max_size = '1MB')"
+    )
+    assert pool(server, "small", "min_size, max_size") == "|"
+
+
+def test_what_is_kept_is_not_tuned(make: Make) -> None:
+    """KEEP's memory is a promise; a REMAINDER pool has what others leave."""
+    server = server_to_tune(make)
+    server.query("ALTER BUFFER POOL large SET HANDLER keep")
+    server.query("CREATE BUFFER POOL rest REMAINDER HANDLER lru")
+    before = sizes(server)
+    session = loop(server, "wanting")
+    try:
+        with pytest.raises(TimeoutError):
+            wait_for("something has moved", lambda: sizes(server) != before, 12)
+    finally:
+        stop(server, session)
+    assert server.query(MOVES) == ""
+
+
+def test_nothing_moves_for_nothing(make: Make) -> None:
+    """Where all pages are resident there is nothing to gain."""
+    server = server_to_tune(make)
+    before = sizes(server)
+    session = loop(server, "content")
+    try:
+        with pytest.raises(TimeoutError):
+            wait_for("something has moved", lambda: sizes(server) != before, 6)
+    finally:
+        stop(server, session)
+
+
+def test_privileges(make: Make) -> None:
+    server = make()
+    server.query("CREATE ROLE watcher LOGIN IN ROLE pg_monitor", "CREATE ROLE anybody LOGIN")
+    server.query("SELECT * FROM pg_bufferpool_moves", user="watcher")
+    with pytest.raises(Exception, match="permission denied"):
+        server.query("SELECT * FROM pg_bufferpool_moves", user="anybody")
