@@ -230,6 +230,7 @@ temperatures_move_to_another_table(void **unused)
 	(void) unused;
 	settings.aging_per_frame = 4;
 	settings.burst_per_frame = 2;
+	settings.sequential_above = settings.window;	/* none is */
 	from = make(SLOTS, &settings);
 	to = make(SLOTS, &settings);
 	for (int i = 0; i < 3; i++)
@@ -237,7 +238,7 @@ temperatures_move_to_another_table(void **unused)
 	read_page(from, 1, 101);
 	values = tp_extents_now(from, only_slot(from));
 	assert_true(values.saved == 200);	/* of four reads, halved */
-	assert_true(values.recent == 87.5); /* the last two halved once, the first
+	assert_true(values.recent == 150);	/* the last two halved once, the first
 										 * two twice */
 	for (int i = 0; i < 100; i++)
 		read_page(to, 2, 1000 * i);
