@@ -97,13 +97,15 @@ test-stress: $(STAMPS)/installed $(STAMPS)/dev ## crash a server under load in R
 	postgres/build debug $(OPTIONS) $(TARBALL)
 	PYTHONPATH=tests $(BIN)/python -m server.stress $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(ALGORITHMS),--algorithms $(ALGORITHMS)) $(if $(POOLS),--pools)
 
-test-suites: $(STAMPS)/installed ## PostgreSQL's regress and isolation suites under ALGORITHMS (plain configuration, pools, and all); WAYS=1: each in six ways of reading; POOLS=1: over five named pools, with recovery's TAP tests
+test-suites: $(STAMPS)/installed ## PostgreSQL's regress and isolation suites under ALGORITHMS (plain configuration, pools, and all); WAYS=1: each in six ways of reading; POOLS=1: over five named pools, with recovery's TAP tests; SSD=1: with an SSD tier of two sizes, all I/O methods, and TAP tests
 	scripts/system-packages postgres $(OPTIONS)
 	postgres/build debug $(OPTIONS) $(TARBALL)
-	$(BIN)/python postgres/check $(if $(WAYS),--ways) $(if $(POOLS),pools,$(ALGORITHMS))
-	$(if $(POOLS),scripts/system-packages postgres-suite)
-	$(if $(POOLS),postgres/build suite $(OPTIONS) $(TARBALL))
+	$(BIN)/python postgres/check $(if $(WAYS)$(SSD),--ways) $(if $(POOLS),pools,$(if $(SSD),ssd ssd_small,$(ALGORITHMS)))
+	$(if $(POOLS)$(SSD),scripts/system-packages postgres-suite)
+	$(if $(POOLS)$(SSD),postgres/build suite $(OPTIONS) $(TARBALL))
 	$(if $(POOLS),$(BIN)/python postgres/suite --pools)
+	$(if $(SSD),for pages in 64 65536; do for method in sync worker io_uring; do \
+		$(BIN)/python postgres/suite --ssd $$pages --io-method $$method || exit 1; done; done)
 
 test-postgres: $(STAMPS)/installed ## PostgreSQL's whole test suite, TAP included, with default settings (20 minutes)
 	scripts/system-packages postgres postgres-suite $(OPTIONS)
