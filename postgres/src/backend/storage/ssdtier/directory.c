@@ -176,17 +176,20 @@ begin_miss(SsdTierRelation *relation, BlockNumber block)
 }
 
 /*
- * Which cost a read of this block from the disk is an example of.  If the SSD has
- * the block before, the disk seeks in the midst of a scan: that is no example of
- * what a scan takes, and no random read either.
+ * Which cost a read of these blocks from the disk is an example of.  A single
+ * block may be taken for sequential because it is near others, and still makes
+ * the disk seek.  So does a scan that goes on where the SSD's part of it ends.
+ * Both are no example of what a scan takes, and no random reads either.
  */
 static SsdTierCost
-cost_of(const SsdTierRelation *relation, BlockNumber block, bool sequential)
+cost_of(const SsdTierRelation *relation, BlockNumber block, int nblocks,
+		bool sequential)
 {
 	if (!sequential)
 		return SSD_TIER_COST_DISK_RANDOM;
-	return block > 0 && SsdTierFindSlot(relation, block - 1) != TP_NONE ?
-		SSD_TIER_NUM_COSTS : SSD_TIER_COST_DISK_SEQUENTIAL;
+	if (nblocks == 1 || (block > 0 && SsdTierFindSlot(relation, block - 1) != TP_NONE))
+		return SSD_TIER_NUM_COSTS;
+	return SSD_TIER_COST_DISK_SEQUENTIAL;
 }
 
 static bool
@@ -231,7 +234,7 @@ SsdTierBeginRead(const RelFileLocator *locator, BlockNumber block, int nblocks,
 
 				read->entries[i] = begin_miss(relation, block + i);
 				if (i == 0)
-					read->cost = cost_of(relation, block,
+					read->cost = cost_of(relation, block, nblocks,
 										 SsdTier.core.extents->sequential > sequential);
 			}
 	}

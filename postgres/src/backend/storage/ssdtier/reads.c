@@ -295,17 +295,27 @@ verify(SMgrRelation reln, BlockNumber blocknum, uint32 slot)
 
 /*
  * While the SSD is not useful, one of so many reads goes to it if its pages are
- * there, or is measured, so that a change is noticed.
+ * there, or is measured; of a disk that has become slow, each one, so that this is
+ * noticed within a second or two.
  */
 #define PROBE_EVERY 64
+#define PROBE_MICROSECONDS 1000
 
 static bool
 is_skipped(BlockNumber nblocks)
 {
 	static uint32 reads;
+	static uint64 probed;
+	uint64		now;
 
-	if (SsdTierIsUseful() || reads++ % PROBE_EVERY == 0)
+	if (SsdTierIsUseful())
 		return false;
+	now = BufferPoolNow();
+	if (reads++ % PROBE_EVERY == 0 || now - probed >= PROBE_MICROSECONDS)
+	{
+		probed = now;
+		return false;
+	}
 	pg_atomic_fetch_add_u64(&SsdTier.shared->skipped, nblocks);
 	return true;
 }
