@@ -27,7 +27,11 @@ sub configure
 	# a copy of another cluster has that one's, too: the last one counts
 	my @paths = grep { /^bufferpool\.ssd_path/ }
 	  split(/\n/, PostgreSQL::Test::Utils::slurp_file($file));
-	$node->append_conf('postgresql.conf', $setting) if !@paths || $paths[-1] ne $setting;
+	return if @paths && $paths[-1] eq $setting;
+	$node->append_conf('postgresql.conf', $setting);
+	# few buffers, so that pages are read again and again; but this test picks out
+	# buffers by number, and they must not be given to others meanwhile
+	$node->append_conf('postgresql.conf', "shared_buffers = '1MB'") if $0 !~ /001_aio/;
 	return;
 }
 
