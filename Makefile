@@ -131,11 +131,11 @@ fuzz: $(STAMPS)/installed $(STAMPS)/dev ## fuzz the trace readers for long (SECO
 	tests/fuzz/run.sh $(or $(SECONDS),300)
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q tests/traces/test_damage.py
 
-bench: $(STAMPS)/installed $(STAMPS)/dev ## run the benchmarks; tables here, CSV and pictures in bench/out/
+bench: $(STAMPS)/installed $(STAMPS)/dev ## run the benchmarks (some need root: they say so and are left out); tables here, CSV and pictures in bench/out/
 	$(MAKE) postgres BUILD=release PREFIX=
 	$(MAKE) postgres BUILD=stock PREFIX=
 	for script in $$(grep -l __main__ bench/*.py); do \
-		$(BIN)/python $$script || exit 1; done
+		$(BIN)/python $$script || [ $$? = 77 ] || exit 1; done
 
 $(STAMPS)/docs: $(STAMPS)/venv
 	$(BIN)/pip install --quiet --group docs
