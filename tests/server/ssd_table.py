@@ -1,6 +1,6 @@
 """The table of what is on an SSD, as a clean stop leaves it: an own reader and writer.
 
-The format is documented in src/backend/storage/ssdtier/persist.c.  golden/ssd_table_1.hex
+The format is documented in src/backend/storage/ssdtier/persist.c.  golden/ssd_table_2.hex
 has a table of it, so that a change of the format cannot go unnoticed.
 """
 
@@ -13,11 +13,12 @@ from typing import Any
 
 from server.crc32c import crc32c
 
-MAGIC = b"TPSSDTB1"
+MAGIC = b"TPSSDTB2"
 _HEADER = struct.Struct("<8s3Q6I8x")  # system, device, inode; control file, block size, counts
-_RELATION = struct.Struct("<3I")
+_RELATION = struct.Struct("<3I2B2x")  # choice, and whether it is its own
 _PAGE = struct.Struct("<4I")
 _EXTENT = struct.Struct("<2I2d32s8x")
+_BUDGET = struct.Struct("<Q24I")
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,11 @@ class Extent:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: relations by tablespace, database and file; pages by slot, relation, block, CRC."""
+    """A table: relations by tablespace, database and file; pages by slot, relation, block, CRC.
+
+    Each relation has a choice: 2 auto, 3 keep, 4 none; and whether it is its own.
+    Pages were written in this hour since 1970, and in the others by their number modulo 24.
+    """
 
     system: int
     device: int
@@ -42,8 +47,11 @@ class Table:
     block_size: int
     slots: int
     relations: list[tuple[int, int, int]]
+    choices: list[tuple[int, int]]
     pages: list[tuple[int, int, int, int]]
     extents: list[Extent]
+    hour: int
+    written: list[int]
 
     @classmethod
     def read(cls, data: bytes) -> Table:
@@ -59,11 +67,17 @@ class Table:
         for form, count in zip((_RELATION, _PAGE, _EXTENT), counts, strict=True):
             sections.append([form.unpack_from(data, at + i * form.size) for i in range(count)])
             at += form.size * count
-        assert at == len(data) - 4
+        hour, *written = _BUDGET.unpack_from(data, at)
+        assert at + _BUDGET.size == len(data) - 4
         relations, pages, extents = sections
         return cls(
-            *(system, device, inode, control, block_size, slots, relations, pages),
+            *(system, device, inode, control, block_size, slots),
+            [relation[:3] for relation in relations],
+            [relation[3:] for relation in relations],
+            pages,
             [Extent(*extent) for extent in extents],
+            hour,
+            written,
         )
 
     def write(self) -> bytes:
@@ -73,12 +87,16 @@ class Table:
                 *(MAGIC, self.system, self.device, self.inode, self.control, self.block_size),
                 *(self.slots, len(self.relations), len(self.pages), len(self.extents)),
             ),
-            *(_RELATION.pack(*relation) for relation in self.relations),
+            *(
+                _RELATION.pack(*relation, *choice)
+                for relation, choice in zip(self.relations, self.choices, strict=True)
+            ),
             *(_PAGE.pack(*page) for page in self.pages),
             *(
                 _EXTENT.pack(one.relation, one.number, one.saved, one.recent, one.counts)
                 for one in self.extents
             ),
+            _BUDGET.pack(self.hour, *self.written),
         ]
         data = b"".join(parts)
         return data + struct.pack("<I", crc32c(data))
@@ -90,7 +108,7 @@ class Table:
 
 def golden() -> bytes:
     """The table that is kept with the tests."""
-    text = Path(__file__).with_name("golden") / "ssd_table_1.hex"
+    text = Path(__file__).with_name("golden") / "ssd_table_2.hex"
     lines = (line.split("#")[0] for line in text.read_text().splitlines())
     return bytes.fromhex("".join(lines))
 
@@ -104,10 +122,13 @@ GOLDEN = Table(
     block_size=8192,
     slots=64,
     relations=[(1663, 5, 16384), (1664, 0, 1262)],
+    choices=[(3, 1), (2, 0)],
     pages=[(3, 0, 0, 0x01020304), (0, 0, 1_000_000, 0xFFFFFFFF), (63, 1, 7, 0)],
     extents=[
         Extent(0, 0, 24_788.0, 47.9, bytes(range(1, 33))),
         Extent(0, 31_250, 0.5, 0.0, bytes(32)),
         Extent(1, 0, 1e9, 1e-9, b"\xff" * 32),
     ],
+    hour=498_765,
+    written=[0, 1, 2, 0xFFFFFFFF, *range(1000, 1020)],
 )

@@ -256,6 +256,9 @@ def test_table(start: Start, ssd: Path) -> None:
     """The file of a clean stop has the format, and says what is on the SSD."""
     instance = start(2000, bufferpool__ssd_policy="page_temperature")
     prepare(instance)
+    instance.query("ALTER TABLE filled SET (ssd_tier = keep, toast.ssd_tier = auto)")
+    read_all(instance)
+    settle(instance)
     node, used, system = instance.query(
         "SELECT pg_relation_filenode('filled'), used_pages, system_identifier"
         " FROM pg_stat_ssd_tier, pg_control_system()"
@@ -268,6 +271,12 @@ def test_table(start: Start, ssd: Path) -> None:
     assert (table.block_size, table.slots, table.system) == (8192, 2000, int(system))
     assert (table.device, table.inode) == (status.st_dev, status.st_ino)
     assert len(table.pages) >= int(used) - 100
+    for relation, choice in zip(table.relations, table.choices, strict=True):
+        kept = relation[2] == int(node)  # the others: auto; TOAST, by its own choice
+        assert choice in ([(3, 1)] if kept else [(2, 0), (2, 1)])
+    assert (2, 1) in table.choices
+    assert abs(table.hour - time.time() / 3600) < 2
+    assert sum(table.written) >= len(table.pages)
     content = (ssd / "tidepool.ssd").read_bytes()
     database = next(relation[1] for relation in table.relations if relation[2] == int(node))
     blocks = (instance.data / "base" / str(database) / node).read_bytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -205,6 +206,81 @@ def test_size(start: Start) -> None:
     assert file.stat().st_size == 2000 * 8192
 
 
+def test_size_under_load(start: Start) -> None:
+    """Likewise while clients read and write; nobody notices but by the time that it takes."""
+    instance = start(
+        500, bufferpool__ssd_max_size="3000", bufferpool__ssd_policy="page_temperature"
+    )
+    fill(instance)
+    load = threading.Event()
+    failures: list[str] = []
+
+    def client(number: int) -> None:
+        query = (
+            "SELECT sum(length(text)) FROM filled WHERE id BETWEEN {0} AND {0} + 3000;"
+            "UPDATE filled SET text = text WHERE id % 997 = {1}"
+        )
+        i = number
+        while not load.is_set():
+            i = (i * 7919 + 1) % 17000
+            run = instance.run(
+                *(instance.bin / "psql", "-XAtq", "-U", "postgres"),
+                "-c",
+                query.format(i, i % 997),
+            )
+            if run.returncode != 0:
+                failures.append(run.stdout)
+
+    clients = [threading.Thread(target=client, args=(i + 1,)) for i in range(3)]
+    for thread in clients:
+        thread.start()
+    try:
+        for pages in (3000, 100, 1500, 16, 2999, 500):
+            instance.query(
+                f"ALTER SYSTEM SET bufferpool.ssd_size = {pages}", "SELECT pg_reload_conf()"
+            )
+            wait_until(partial(has_pages, instance, pages))
+            assert stat(instance, "used_pages") <= pages
+            assert Path(stat(instance, "file")).stat().st_size == 8192 * pages
+            before = stat(instance, "reads")
+            wait_until(lambda before=before: stat(instance, "reads") > before + 300)  # type: ignore[misc]
+    finally:
+        load.set()
+        for thread in clients:
+            thread.join()
+    assert failures == []
+    settle(instance)
+    assert stat(instance, "verified") > 100
+    check(instance)
+
+
+def test_size_beyond_memory(start: Start) -> None:
+    """The log says why the tier is not as large as was asked for."""
+    instance = start(500)
+    instance.query("ALTER SYSTEM SET bufferpool.ssd_size = 600", "SELECT pg_reload_conf()")
+    wait_until(lambda: "there is no memory for more" in log(instance))
+    assert 'Set "bufferpool.ssd_max_size" and restart' in log(instance)
+    assert has_pages(instance, 500)
+
+
+@pytest.mark.parametrize("policy", ["page_temperature", "tac", "lru", "clock", "fifo"])
+def test_memory(start: Start, policy: str) -> None:
+    """At most 1 % of the SSD; what is written is on its way through other memory."""
+    instance = start(100, bufferpool__ssd_max_size="2GB", bufferpool__ssd_policy=policy)
+    assert stat(instance, "memory") <= 0.01 * (2 << 30)
+
+
+def test_size_too_small(make: Make, ssd: Path) -> None:
+    instance = make(bufferpool__ssd_path=str(ssd), bufferpool__ssd_size="8")
+    assert stat_rows(instance) == "0"
+    assert 'there is no SSD tier: "bufferpool.ssd_size" is too small' in log(instance)
+    assert "Set it to at least 128 kB" in log(instance)
+
+
+def stat_rows(instance: Instance) -> str:
+    return instance.query("SELECT count(*) FROM pg_stat_ssd_tier")
+
+
 def test_useless_ssd(start: Start) -> None:
     """An SSD that is no faster than the disk is left alone."""
     instance = start(
@@ -327,6 +403,12 @@ def test_bad_places(make: Make, ssd: Path) -> None:
     """Clear messages, and no tier, where the file cannot or must not be."""
     assert "No such file or directory" in log(off(make, ssd / "missing"))
     assert "must be an absolute path" in log(off(make, "relative"))
+    file = ssd / "file"
+    file.write_text("")
+    assert "Not a directory" in log(off(make, file))
+    locked = ssd / "locked"
+    locked.mkdir(mode=0o755)
+    assert "Permission denied" in log(off(make, locked))
     link = ssd / "tidepool.ssd"
     victim = ssd / "victim"
     victim.write_text("precious")
@@ -342,12 +424,27 @@ def test_bad_places(make: Make, ssd: Path) -> None:
     assert "Is a directory" in log(off(make, ssd))
 
 
-def test_in_the_data_directory(make: Make) -> None:
+def test_a_directory_by_another_name(make: Make, ssd: Path) -> None:
+    """The path may be a symbolic link to a directory: it is the operator's."""
+    place = ssd / "place"
+    place.mkdir()
+    place.chmod(0o777)
+    (ssd / "link").symlink_to(place)
+    first = with_tier(make, ssd / "link", 100)
+    assert (place / "tidepool.ssd").stat().st_size == 100 * 8192
+    assert "another server uses it" in log(off(make, place))
+    check(first)
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_in_the_data_directory(make: Make, ssd: Path, linked: bool) -> None:
     """Backups would copy it."""
     instance = make()
-    instance.configure(
-        {"bufferpool.ssd_path": str(instance.data / "base"), "bufferpool.ssd_size": "100"}
-    )
+    path = instance.data / "base"
+    if linked:
+        (ssd / "link").symlink_to(path)
+        path = ssd / "link"
+    instance.configure({"bufferpool.ssd_path": str(path), "bufferpool.ssd_size": "100"})
     instance.stop()
     instance.start()
     assert instance.query("SELECT pg_ssd_tier_enable()") == "f"

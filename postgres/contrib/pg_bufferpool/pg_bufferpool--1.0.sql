@@ -17,6 +17,7 @@ CREATE FUNCTION pg_bufferpool_pools(
     OUT remainder boolean,
     OUT state text,
     OUT memory bigint,
+    OUT ssd_tier text,
     OUT comment text,
     OUT defined_buffers bigint,
     OUT min_buffers bigint,
@@ -33,7 +34,7 @@ CREATE VIEW pg_bufferpool AS
            pg_catalog.current_setting('block_size')::bigint AS size,
            p.target_buffers OPERATOR(pg_catalog.*)
            pg_catalog.current_setting('block_size')::bigint AS target,
-           p.remainder, p.state, p.memory, p.comment,
+           p.remainder, p.state, p.memory, p.ssd_tier, p.comment,
            p.defined_buffers OPERATOR(pg_catalog.*)
            pg_catalog.current_setting('block_size')::bigint AS defined_size,
            p.min_buffers OPERATOR(pg_catalog.*)
@@ -51,6 +52,7 @@ COMMENT ON COLUMN pg_bufferpool.target IS 'size in bytes that the pool should ha
 COMMENT ON COLUMN pg_bufferpool.remainder IS 'whether the pool has what the other pools leave';
 COMMENT ON COLUMN pg_bufferpool.state IS 'ready, or in which way the pool is not as defined';
 COMMENT ON COLUMN pg_bufferpool.memory IS 'bytes of memory, beside the buffers, that algorithms have for them';
+COMMENT ON COLUMN pg_bufferpool.ssd_tier IS 'what the pool wants of the SSD tier for its relations: auto, keep or none; null if nothing';
 COMMENT ON COLUMN pg_bufferpool.comment IS 'comment on the pool';
 COMMENT ON COLUMN pg_bufferpool.defined_size IS 'size in bytes that it was given by a statement; self-tuning may have changed the target';
 COMMENT ON COLUMN pg_bufferpool.min_size IS 'size in bytes that self-tuning leaves it, or null';
@@ -115,7 +117,7 @@ RETURNS bigint
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION pg_bufferpool_reset_options()
-    IS 'remove buffer_pool and overflow_buffer_pool from all relations of this database; returns their number';
+    IS 'remove buffer_pool, overflow_buffer_pool and ssd_tier from all relations of this database; returns their number';
 
 CREATE FUNCTION pg_bufferpool_reset()
 RETURNS void
@@ -559,6 +561,7 @@ CREATE FUNCTION pg_stat_get_ssd_tier(
     OUT policy text,
     OUT pages bigint,
     OUT used_pages bigint,
+    OUT kept_pages bigint,
     OUT memory bigint,
     OUT reads bigint,
     OUT hits bigint,
@@ -566,6 +569,9 @@ CREATE FUNCTION pg_stat_get_ssd_tier(
     OUT evictions bigint,
     OUT updates bigint,
     OUT refused_cold bigint,
+    OUT refused_kept bigint,
+    OUT refused_budget bigint,
+    OUT refused_choice bigint,
     OUT refused_busy bigint,
     OUT refused_relations bigint,
     OUT dropped bigint,
@@ -581,6 +587,8 @@ CREATE FUNCTION pg_stat_get_ssd_tier(
     OUT disk_random_read_time double precision,
     OUT disk_sequential_read_time double precision,
     OUT saved_time double precision,
+    OUT write_price double precision,
+    OUT day_writes bigint,
     OUT stats_reset timestamptz)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
@@ -590,14 +598,20 @@ COMMENT ON FUNCTION pg_stat_get_ssd_tier()
 
 CREATE VIEW pg_stat_ssd_tier AS
     SELECT t.status, t.since, t.file, t.direct, t.policy, t.pages, t.used_pages,
-           t.memory, t.reads, t.hits, t.admissions, t.evictions, t.updates,
-           t.refused_cold, t.refused_busy, t.refused_relations, t.dropped,
+           t.kept_pages, t.memory, t.reads, t.hits,
+           t.reads OPERATOR(pg_catalog.-) t.hits AS misses,
+           t.admissions, t.evictions, t.updates, t.refused_cold,
+           t.refused_kept, t.refused_budget, t.refused_choice,
+           t.refused_busy, t.refused_relations, t.dropped,
            t.failed, t.passed_by, t.invalidations, t.writes,
            t.writes OPERATOR(pg_catalog.*)
            pg_catalog.current_setting('block_size')::bigint AS write_bytes,
            t.read_errors, t.bad_pages, t.write_errors, t.verified,
            t.ssd_read_time, t.disk_random_read_time,
-           t.disk_sequential_read_time, t.saved_time, t.stats_reset
+           t.disk_sequential_read_time, t.saved_time, t.write_price,
+           t.day_writes OPERATOR(pg_catalog.*)
+           pg_catalog.current_setting('block_size')::bigint AS day_write_bytes,
+           t.stats_reset
     FROM pg_stat_get_ssd_tier() AS t;
 COMMENT ON VIEW pg_stat_ssd_tier IS 'statistics: the SSD tier; no row if there is none';
 COMMENT ON COLUMN pg_stat_ssd_tier.status IS 'on; starting; or off, after errors or by pg_ssd_tier_disable()';
@@ -607,13 +621,18 @@ COMMENT ON COLUMN pg_stat_ssd_tier.direct IS 'whether it is read and written aro
 COMMENT ON COLUMN pg_stat_ssd_tier.policy IS 'algorithm that chooses the pages';
 COMMENT ON COLUMN pg_stat_ssd_tier.pages IS 'number of pages that the tier has room for';
 COMMENT ON COLUMN pg_stat_ssd_tier.used_pages IS 'number of pages that it has';
+COMMENT ON COLUMN pg_stat_ssd_tier.kept_pages IS 'of these, pages of relations that are to be kept (ssd_tier = keep)';
 COMMENT ON COLUMN pg_stat_ssd_tier.memory IS 'bytes of shared memory for the largest size that it may have, without the write buffers';
-COMMENT ON COLUMN pg_stat_ssd_tier.reads IS 'pages of main forks that memory missed';
+COMMENT ON COLUMN pg_stat_ssd_tier.reads IS 'pages of main forks that memory missed, except those that are not to come to the SSD (refused_choice)';
 COMMENT ON COLUMN pg_stat_ssd_tier.hits IS 'of these, pages read from the SSD';
+COMMENT ON COLUMN pg_stat_ssd_tier.misses IS 'of these, pages read from the disk';
 COMMENT ON COLUMN pg_stat_ssd_tier.admissions IS 'pages read from the disk that were given a place on the SSD';
 COMMENT ON COLUMN pg_stat_ssd_tier.evictions IS 'pages that made room for others';
 COMMENT ON COLUMN pg_stat_ssd_tier.updates IS 'pages on the SSD that were copied again when they were written to the disk';
 COMMENT ON COLUMN pg_stat_ssd_tier.refused_cold IS 'pages read from the disk that the algorithm did not want';
+COMMENT ON COLUMN pg_stat_ssd_tier.refused_kept IS 'pages read from the disk for which pages to be kept left no place: they were to be kept themselves, beyond bufferpool.ssd_keep_share, and colder than the others, or all places were kept';
+COMMENT ON COLUMN pg_stat_ssd_tier.refused_budget IS 'pages not written to the SSD, or not again, because they save less than write_price';
+COMMENT ON COLUMN pg_stat_ssd_tier.refused_choice IS 'pages read from the disk that are not to come to the SSD (ssd_tier = none)';
 COMMENT ON COLUMN pg_stat_ssd_tier.refused_busy IS 'pages read from the disk for which no place was free that is not in use';
 COMMENT ON COLUMN pg_stat_ssd_tier.refused_relations IS 'pages read from the disk of relations for which the table of relations had no room';
 COMMENT ON COLUMN pg_stat_ssd_tier.dropped IS 'pages that lost their place because the writer had fallen behind; see bufferpool.ssd_write_buffers';
@@ -630,6 +649,8 @@ COMMENT ON COLUMN pg_stat_ssd_tier.ssd_read_time IS 'microseconds that the SSD t
 COMMENT ON COLUMN pg_stat_ssd_tier.disk_random_read_time IS 'microseconds that the disk takes to read a page at random, as set or measured';
 COMMENT ON COLUMN pg_stat_ssd_tier.disk_sequential_read_time IS 'microseconds that the disk takes to read one of many pages in a row, as set or measured';
 COMMENT ON COLUMN pg_stat_ssd_tier.saved_time IS 'milliseconds of reading that the hits saved, by these times';
+COMMENT ON COLUMN pg_stat_ssd_tier.write_price IS 'microseconds that a page must save for a write to the SSD, by its temperature; 0 while much of the write budgets is left';
+COMMENT ON COLUMN pg_stat_ssd_tier.day_write_bytes IS 'bytes written to the SSD in this hour and the 23 before it, across restarts';
 COMMENT ON COLUMN pg_stat_ssd_tier.stats_reset IS 'time at which the counters began';
 
 CREATE FUNCTION pg_stat_reset_ssd_tier()
@@ -643,6 +664,7 @@ CREATE FUNCTION pg_ssd_tier_get_relations(
     OUT reldatabase oid,
     OUT reltablespace oid,
     OUT relfilenode oid,
+    OUT ssd_tier text,
     OUT pages bigint,
     OUT reads bigint,
     OUT hits bigint)
@@ -660,7 +682,7 @@ CREATE VIEW pg_ssd_tier_relations AS
                          CASE WHEN r.reltablespace OPERATOR(pg_catalog.=) d.dattablespace
                               THEN 0 ELSE r.reltablespace END, r.relfilenode)
            END AS relation,
-           r.pages, r.reads, r.hits
+           r.ssd_tier, r.pages, r.reads, r.hits
     FROM pg_ssd_tier_get_relations() AS r
     JOIN pg_catalog.pg_database AS d
       ON d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database();
@@ -669,6 +691,7 @@ COMMENT ON COLUMN pg_ssd_tier_relations.reldatabase IS 'OID of the relation''s d
 COMMENT ON COLUMN pg_ssd_tier_relations.reltablespace IS 'OID of the relation''s tablespace';
 COMMENT ON COLUMN pg_ssd_tier_relations.relfilenode IS 'file number of the relation';
 COMMENT ON COLUMN pg_ssd_tier_relations.relation IS 'the relation, if it is in this database, or shared';
+COMMENT ON COLUMN pg_ssd_tier_relations.ssd_tier IS 'auto, keep or none: what the relation, or its pool, wants';
 COMMENT ON COLUMN pg_ssd_tier_relations.pages IS 'number of its pages that have a place on the SSD';
 COMMENT ON COLUMN pg_ssd_tier_relations.reads IS 'pages of it that memory missed';
 COMMENT ON COLUMN pg_ssd_tier_relations.hits IS 'of these, pages read from the SSD';

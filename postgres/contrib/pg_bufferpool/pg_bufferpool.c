@@ -78,8 +78,8 @@ pg_bufferpool_pools(PG_FUNCTION_ARGS)
 	{
 		const BufferPool *pool = &BufferPools[i];
 		BufferPoolDefinition definition;
-		Datum		values[12];
-		bool		nulls[12] = {0};
+		Datum		values[13];
+		bool		nulls[13] = {0};
 
 		BufferPoolReadDefinition(pool, &definition);
 		if (definition.name[0] == '\0')
@@ -93,14 +93,17 @@ pg_bufferpool_pools(PG_FUNCTION_ARGS)
 		values[5] = BoolGetDatum(definition.remainder);
 		values[6] = CStringGetTextDatum(state_text(pool, &definition));
 		values[7] = Int64GetDatum((int64) BufferPoolMemory(BufferPoolSize(pool)));
-		values[8] = CStringGetTextDatum(definition.comment);
-		nulls[8] = definition.comment[0] == '\0';
-		values[9] = Int64GetDatum(pool == &DefaultBufferPool ? definition.target :
+		nulls[8] = definition.ssd_tier <= SSD_TIER_UNSET;
+		if (!nulls[8])
+			values[8] = CStringGetTextDatum(SsdTierChoiceName(definition.ssd_tier));
+		values[9] = CStringGetTextDatum(definition.comment);
+		nulls[9] = definition.comment[0] == '\0';
+		values[10] = Int64GetDatum(pool == &DefaultBufferPool ? definition.target :
 								  BufferPoolDefinedSize(&definition));
-		values[10] = Int64GetDatum(definition.least);
-		nulls[10] = definition.least == 0;
-		values[11] = Int64GetDatum(definition.most);
-		nulls[11] = definition.most == 0;
+		values[11] = Int64GetDatum(definition.least);
+		nulls[11] = definition.least == 0;
+		values[12] = Int64GetDatum(definition.most);
+		nulls[12] = definition.most == 0;
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;

@@ -68,7 +68,7 @@ Datum
 pg_stat_get_ssd_tier(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Datum		values[18 + SSD_TIER_NUM_COUNTERS + SSD_TIER_NUM_COSTS];
+	Datum		values[21 + SSD_TIER_NUM_COUNTERS + SSD_TIER_NUM_COSTS];
 	bool		nulls[lengthof(values)] = {0};
 	SsdTierShared *shared = SsdTier.shared;
 	tp_tier_counters tier;
@@ -76,6 +76,9 @@ pg_stat_get_ssd_tier(PG_FUNCTION_ARGS)
 	TimestampTz reset;
 	uint64		skipped;
 	uint32		used;
+	uint32		kept;
+	double		price;
+	uint64		day;
 	int			n = 0;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -86,6 +89,11 @@ pg_stat_get_ssd_tier(PG_FUNCTION_ARGS)
 	saved = shared->saved_time;
 	reset = shared->stats_reset;
 	used = tp_resident(&SsdTier.core.pool);
+	kept = shared->kept.frames;
+	SsdTierFollowTime();
+	price = tp_budget_price(&shared->budget) *
+		SsdTier.core.extents->settings.random_saving;
+	day = shared->budget.day;
 	SsdTierUnlock();
 	skipped = pg_atomic_read_u64(&shared->skipped);
 
@@ -96,18 +104,24 @@ pg_stat_get_ssd_tier(PG_FUNCTION_ARGS)
 	values[n++] = CStringGetTextDatum(SsdTier.core.pool.policy->name);
 	values[n++] = Int64GetDatum(shared->slots);
 	values[n++] = Int64GetDatum(used);
+	values[n++] = Int64GetDatum(kept);
 	values[n++] = Int64GetDatum((int64) SsdTierMemory());
 	values[n++] = Int64GetDatum((int64) (tier.reads + skipped));
 	values[n++] = Int64GetDatum((int64) tier.hits);
 	values[n++] = Int64GetDatum((int64) tier.admitted);
 	values[n++] = Int64GetDatum((int64) tier.evicted);
 	values[n++] = Int64GetDatum((int64) tier.updated);
+	values[n++] = Int64GetDatum((int64) tier.refused);
+	values[n++] = Int64GetDatum((int64) tier.crowded);
+	values[n++] = Int64GetDatum((int64) tier.too_dear);
 	for (int i = 0; i < SSD_TIER_NUM_COUNTERS; i++)
 		values[n++] = Int64GetDatum((int64) (pg_atomic_read_u64(&shared->counters[i]) +
 											 (i == SSD_TIER_PASSED_BY ? skipped : 0)));
 	for (int i = 0; i < SSD_TIER_NUM_COSTS; i++)
 		values[n++] = Float8GetDatum(SsdTierReadTime(i));
 	values[n++] = Float8GetDatum(saved / 1000);
+	values[n++] = Float8GetDatum(price);
+	values[n++] = Int64GetDatum((int64) day);
 	values[n++] = TimestampTzGetDatum(reset);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	return (Datum) 0;
@@ -150,16 +164,17 @@ pg_ssd_tier_get_relations(PG_FUNCTION_ARGS)
 	for (uint32 i = 0; i < SsdTier.max_relations; i++)
 	{
 		SsdTierRelation relation;
-		Datum		values[6];
-		bool		nulls[6] = {0};
+		Datum		values[7];
+		bool		nulls[7] = {0};
 
 		CHECK_FOR_INTERRUPTS();
 		if (!SsdTierLookAtRelation(i, &relation))
 			continue;
 		put_locator(values, &relation.locator);
-		values[3] = Int64GetDatum(relation.pages);
-		values[4] = Int64GetDatum((int64) relation.reads);
-		values[5] = Int64GetDatum((int64) relation.hits);
+		values[3] = CStringGetTextDatum(SsdTierChoiceName(relation.choice));
+		values[4] = Int64GetDatum(relation.pages);
+		values[5] = Int64GetDatum((int64) relation.reads);
+		values[6] = Int64GetDatum((int64) relation.hits);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;

@@ -151,6 +151,8 @@ extern bool IsBufferPoolOption(const char *text, size_t length);
 extern bool IsBufferPoolOptionName(const char *name);
 extern bool OptionsNameBufferPool(Datum reloptions, const char *pool);
 extern char *GetBufferPoolOption(Datum reloptions);
+extern SsdTierChoice GetSsdTierOption(Datum reloptions);
+extern SsdTierChoice CheckSsdTierChoice(const char *option, const char *name);
 extern void CheckBufferPoolOptions(Datum reloptions, bool overflow);
 extern void WarnOfMissingBufferPools(struct List *options);
 extern void RejectBufferPoolOptions(Datum reloptions);

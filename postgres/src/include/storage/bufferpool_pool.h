@@ -18,6 +18,7 @@
 #include "storage/bufferpool_counters.h"
 #include "storage/lwlock.h"
 #include "storage/spin.h"
+#include "storage/ssd_tier.h"
 
 #define BUFFERPOOL_CLOCK "clock"	/* the name of stock replacement */
 
@@ -60,6 +61,7 @@ typedef struct BufferPoolDefinition
 	int			most;			/* that it may give it; 0: no limit */
 	bool		remainder;		/* these are what others leave */
 	bool		leaving;		/* it is being dropped */
+	SsdTierChoice ssd_tier;		/* what it wants of the SSD tier, or UNSET */
 	char		comment[BUFFERPOOL_COMMENT_SIZE];
 } BufferPoolDefinition;
 

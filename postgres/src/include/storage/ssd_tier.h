@@ -11,10 +11,12 @@
 #ifndef SSD_TIER_H
 #define SSD_TIER_H
 
+#include "access/htup.h"
 #include "storage/aio_types.h"
 #include "storage/block.h"
 #include "storage/relfilelocator.h"
 #include "storage/smgr.h"
+#include "utils/relcache.h"
 
 /* ---- configuration ---- */
 
@@ -28,6 +30,9 @@ extern PGDLLIMPORT bool ssd_tier_verify;
 extern PGDLLIMPORT double ssd_tier_read_time;
 extern PGDLLIMPORT double ssd_tier_disk_random_read_time;
 extern PGDLLIMPORT double ssd_tier_disk_sequential_read_time;
+extern PGDLLIMPORT double ssd_tier_keep_share;
+extern PGDLLIMPORT double ssd_tier_write_budget;
+extern PGDLLIMPORT double ssd_tier_write_budget_per_day;
 
 #define SSD_TIER_POLICY "page_temperature"
 
@@ -42,6 +47,25 @@ extern PGDLLIMPORT double ssd_tier_disk_sequential_read_time;
  * permanent and unlogged relations is the one below, stacked on md.c.
  */
 extern PGDLLIMPORT bool SsdTierConfigured;
+
+/* What a relation, or a pool, wants of the tier. */
+typedef enum SsdTierChoice
+{
+	SSD_TIER_UNKNOWN,			/* nobody has said */
+	SSD_TIER_UNSET,				/* nothing: as the pool, or automatic */
+	SSD_TIER_AUTO,				/* the algorithm decides */
+	SSD_TIER_KEEP,				/* its pages come to the SSD and stay */
+	SSD_TIER_NONE				/* they do not come there */
+} SsdTierChoice;
+
+/* choice.c */
+extern const char *SsdTierChoiceName(SsdTierChoice choice);
+extern SsdTierChoice SsdTierFindChoice(const char *name);
+extern void SsdTierNoteRelation(Oid relid, HeapTuple tuple,
+								SsdTierChoice choice);
+extern void SsdTierPoolChooses(int pool, SsdTierChoice choice);
+extern void SsdTierAboutToRead(Relation rel);
+extern void SsdTierNoteAlter(Oid relid);
 
 /* tier.c */
 extern bool SsdTierIsWanted(void);

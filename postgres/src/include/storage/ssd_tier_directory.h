@@ -2,7 +2,7 @@
  *
  * ssd_tier_directory.h
  *	  The directory of the SSD tier as its own files see it: relations.c,
- *	  directory.c, upkeep.c, takeover.c, look.c.  All of this is called under the
+ *	  choice.c, directory.c, upkeep.c, takeover.c, look.c.  All of this is called under the
  *	  tier's lock.
  *
  * src/include/storage/ssd_tier_directory.h
@@ -88,6 +88,14 @@ extern SsdTierRelation *SsdTierFindRelation(const RelFileLocator *locator);
 extern SsdTierRelation *SsdTierEnterRelation(const RelFileLocator *locator);
 extern void SsdTierFreePlace(SsdTierRelation *relation);
 extern void SsdTierLoseRelation(SsdTierRelation *relation);
+extern SsdTierRelation *SsdTierRenewRelation(SsdTierRelation *relation);
+extern void SsdTierSetChoice(SsdTierRelation *relation, SsdTierChoice choice);
+
+/* choice.c */
+extern SsdTierRelation *SsdTierFollowAsk(SsdTierRelation *relation,
+										 const SsdTierAsk *ask);
+extern bool SsdTierIsUnwanted(const SsdTierRelation *relation,
+							  const SsdTierAsk *ask);
 
 /* directory.c */
 extern uint32 SsdTierFindSlot(const SsdTierRelation *relation,

@@ -14,6 +14,7 @@
 #include "datatype/timestamp.h"
 #include "port/atomics.h"
 #include "port/pg_crc32c.h"
+#include "storage/bufferpool_pool.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 #include "storage/lwlock.h"
@@ -41,7 +42,8 @@ typedef enum SsdTierStatus
 
 typedef enum SsdTierCounter
 {
-	SSD_TIER_REFUSED_BY_POLICY, /* pages read from the disk that are too cold */
+	SSD_TIER_REFUSED_BY_CHOICE, /* pages read from the disk that are not to
+								 * come to the SSD */
 	SSD_TIER_REFUSED_NO_SLOT,	/* all slots that could be had are in use */
 	SSD_TIER_REFUSED_NO_RELATION,	/* the table of relations is full */
 	SSD_TIER_DROPPED,			/* admitted, but no write buffer was free, or
@@ -107,9 +109,22 @@ typedef struct SsdTierRelation
 	bool		used;			/* there is a relation here */
 	bool		gone;			/* it cannot be found: its slots are to be
 								 * freed */
+	uint8		choice;			/* SsdTierChoice: AUTO, KEEP or NONE */
+	bool		own;			/* it, or the pool that it names, chose so */
+	uint64		chosen;			/* when, by shared->choices */
 	uint64		reads;			/* pages that memory missed */
 	uint64		hits;			/* of them, read from the SSD */
 } SsdTierRelation;
+
+/* What a read wants of the tier. */
+typedef struct SsdTierAsk
+{
+	RelFileLocator locator;
+	SsdTierChoice choice;		/* not UNSET */
+	bool		own;			/* the relation, or the pool that it names,
+								 * chose so */
+	uint64		clock;			/* as of when, by shared->choices */
+} SsdTierAsk;
 
 /* ---- the queue of pages to be written ---- */
 
@@ -170,6 +185,11 @@ typedef struct SsdTierShared
 	uint32		free_relation;	/* first of the list, or TP_NONE */
 	uint32		relation_hand;	/* where the search for an unused one goes on */
 	uint32		entry_hand;		/* where the search for a free entry goes on */
+
+	tp_kept		kept;
+	tp_budget	budget;
+	pg_atomic_uint64 choices;	/* clock of changes of choices */
+	pg_atomic_uint64 pools[BUFFERPOOL_NUMBERS]; /* choice of each (choice.c) */
 
 	tp_tier_counters tier;
 	pg_atomic_uint64 skipped;	/* pages for which nobody looked whether they
@@ -237,6 +257,10 @@ extern void SsdTierMeasured(SsdTierCost cost, double microseconds);
 extern void SsdTierFollowCosts(void);
 extern void SsdTierCalibrate(bool empty);
 
+/* budget.c */
+extern void SsdTierFollowSettings(void);
+extern void SsdTierFollowTime(void);
+
 /* file.c */
 extern const char *SsdTierFileName(void);
 extern bool SsdTierMakeFile(uint32 slots);
@@ -260,7 +284,8 @@ typedef struct SsdTierRead
 												 * goes, or TP_NONE */
 } SsdTierRead;
 
-extern void SsdTierBeginRead(const RelFileLocator *locator, BlockNumber block,
+extern void SsdTierBeginRead(const SsdTierAsk *ask,
+							 const RelFileLocator *locator, BlockNumber block,
 							 int nblocks, SsdTierRead *read);
 extern uint32 SsdTierRun(const RelFileLocator *locator, BlockNumber block,
 						 uint32 nblocks, bool *hit);
@@ -271,6 +296,9 @@ extern void SsdTierForgetBlocks(const RelFileLocator *locator,
 								BlockNumber block, BlockNumber nblocks);
 extern void SsdTierForgetRelation(const RelFileLocator *locator);
 extern void SsdTierFreeSlot(uint32 slot);
+
+/* choice.c */
+extern SsdTierAsk SsdTierTakeAsk(const RelFileLocator *locator);
 
 /* upkeep.c */
 extern bool SsdTierSweep(uint32 slots);
@@ -283,6 +311,8 @@ extern bool SsdTierDescribeSlot(uint32 slot, uint32 *place, BlockNumber *block,
 extern bool SsdTierDescribeExtent(uint32 number, uint32 *place, uint32 *extent);
 extern void SsdTierRestorePage(uint32 slot, const RelFileLocator *locator,
 							   BlockNumber block, pg_crc32c crc);
+extern void SsdTierRestoreChoice(const RelFileLocator *locator,
+								 SsdTierChoice choice);
 extern void SsdTierRestoreExtent(const RelFileLocator *locator, uint32 extent,
 								 const tp_extent *values);
 extern void SsdTierEndAll(void);

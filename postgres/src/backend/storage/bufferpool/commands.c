@@ -211,6 +211,53 @@ take_limits(const BufferPoolStmt * stmt, BufferPoolDefinition *definition)
 	return others;
 }
 
+/* ---- the option that is not the algorithm's ---- */
+
+#define SSD_TIER_OPTION "ssd_tier"
+
+static DefElem *
+find_ssd_tier(List * options)
+{
+	ListCell   *cell;
+
+	foreach(cell, options)
+	{
+		DefElem    *option = lfirst_node(DefElem, cell);
+
+		if (option->defnamespace == NULL &&
+			strcmp(option->defname, SSD_TIER_OPTION) == 0)
+			return option;
+	}
+	return NULL;
+}
+
+/* Those of the statement's options without this one, which is in the definition then. */
+static List *
+take_ssd_tier(const BufferPoolStmt * stmt, List * options,
+			  BufferPoolDefinition *definition)
+{
+	bool		reset = stmt->kind == BUFFER_POOL_RESET_OPTIONS;
+	List	   *others = list_copy(options);
+	DefElem    *option;
+
+	while ((option = find_ssd_tier(others)) != NULL)
+	{
+		others = list_delete_ptr(others, option);
+		if (find_ssd_tier(others) != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_SYNTAX_ERROR),
+					 errmsg("option \"%s\" specified more than once",
+							SSD_TIER_OPTION)));
+		if (reset && option->arg != NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_SYNTAX_ERROR),
+					 errmsg("RESET must not include values for parameters")));
+		definition->ssd_tier = reset ? SSD_TIER_UNSET :
+			CheckSsdTierChoice(SSD_TIER_OPTION, defGetString(option));
+	}
+	return others;
+}
+
 /* ---- statements ---- */
 
 /*
@@ -247,6 +294,7 @@ create_pool(const BufferPoolStmt * stmt)
 {
 	BufferPoolDefinition definition = {0};
 	BufferPool *pool;
+	List	   *options;
 
 	if (stmt->missing_ok && FindBufferPool(stmt->poolname) != NULL)
 	{
@@ -259,9 +307,9 @@ create_pool(const BufferPoolStmt * stmt)
 	check_name(stmt->poolname);
 	strlcpy(definition.name, stmt->poolname, NAMEDATALEN);
 	pool = find_unused();
+	options = take_ssd_tier(stmt, take_limits(stmt, &definition), &definition);
 	BufferPoolSetHandler(BufferPoolHandlerName(stmt->handler),
-						 BufferPoolOptionsWith("", take_limits(stmt, &definition)),
-						 &definition);
+						 BufferPoolOptionsWith("", options), &definition);
 	definition.remainder = stmt->value == NULL;
 	if (definition.remainder)
 		check_no_remainder(stmt->poolname);
@@ -337,6 +385,7 @@ set_options(const BufferPoolStmt * stmt)
 	options = take_limits(stmt, &definition);
 	if (list_length(options) < list_length(stmt->options))
 		(void) find_named(stmt);	/* DEFAULT has a floor of its own */
+	options = take_ssd_tier(stmt, options, &definition);
 	if (options == NIL)
 	{
 		BufferPoolWriteDefinitions(pool, &definition);
@@ -506,7 +555,7 @@ append_limit(StringInfo text, const char **separator, const char *name,
 	*separator = ", ";
 }
 
-/* "a=1,b=2", and the limits, as WITH (a = '1', b = '2', min_size = '...'). */
+/* "a=1,b=2", and what is not the algorithm's, as WITH (a = '1', b = '2', min_size = '...'). */
 static void
 append_with(StringInfo text, const BufferPoolDefinition *definition)
 {
@@ -514,6 +563,12 @@ append_with(StringInfo text, const BufferPoolDefinition *definition)
 	char	   *item;
 	const char *separator = " WITH (";
 
+	if (definition->ssd_tier > SSD_TIER_UNSET)
+	{
+		appendStringInfo(text, "%s%s = '%s'", separator, SSD_TIER_OPTION,
+						 SsdTierChoiceName(definition->ssd_tier));
+		separator = ", ";
+	}
 	while ((item = strsep(&rest, ",")) != NULL)
 	{
 		char	   *value = strchr(item, '=');

@@ -8,11 +8,11 @@
  *
  *	  tidepool buffer pools 1 crc32c 8f3a90c2
  *	  name <tab> algorithm <tab> parameters <tab> size <tab> comment
- *			[<tab> min_size <tab> max_size]
+ *			[<tab> min_size <tab> max_size [<tab> ssd_tier]]
  *
  * size is a number of bytes, or remainder: what the other pools leave.  It is the
  * operator's: what self-tuning makes of it is not kept.  min_size and max_size are
- * its limits, 0 for none, and are left out if both are.  In
+ * its limits, 0 for none.  What all later fields have by default is left out.  In
  * fields, a backslash stands before a backslash, t (a tab) and n (a newline).
  * Later versions may append fields.  The file is replaced as a whole and
  * durably, before the pools in shared memory change, so that a crash leaves the
@@ -90,15 +90,19 @@ append_definition(StringInfo text, const BufferPoolDefinition *definition)
 	else
 		appendStringInfo(text, UINT64_FORMAT "\t",
 						 (uint64) BufferPoolDefinedSize(definition) * BLCKSZ);
-	if (definition->least == 0 && definition->most == 0)
+	if (definition->least == 0 && definition->most == 0 &&
+		definition->ssd_tier <= SSD_TIER_UNSET)
 	{
 		append_field(text, definition->comment, '\n');
 		return;
 	}
 	append_field(text, definition->comment, '\t');
-	appendStringInfo(text, UINT64_FORMAT "\t" UINT64_FORMAT "\n",
+	appendStringInfo(text, UINT64_FORMAT "\t" UINT64_FORMAT,
 					 (uint64) definition->least * BLCKSZ,
 					 (uint64) definition->most * BLCKSZ);
+	if (definition->ssd_tier > SSD_TIER_UNSET)
+		appendStringInfo(text, "\t%s", SsdTierChoiceName(definition->ssd_tier));
+	appendStringInfoChar(text, '\n');
 }
 
 static void
@@ -278,18 +282,24 @@ parse_size(const char *text, BufferPoolDefinition *definition)
 	return parse_bytes(text, &definition->target);
 }
 
-/* The limits, which files of older servers do not have. */
+/* The fields that files of older servers do not have. */
 static bool
-parse_limits(char *line, BufferPoolDefinition *definition)
+parse_later_fields(char *line, BufferPoolDefinition *definition)
 {
 	char		least[32];
 	char		most[32];
+	char		choice[32];
 
-	return *line == '\0' ||
-		(take_field(&line, least, sizeof(least)) &&
-		 take_field(&line, most, sizeof(most)) &&
-		 parse_bytes(least, &definition->least) &&
-		 parse_bytes(most, &definition->most));
+	if (*line == '\0')
+		return true;
+	if (!take_field(&line, least, sizeof(least)) ||
+		!take_field(&line, most, sizeof(most)) ||
+		!take_field(&line, choice, sizeof(choice)) ||
+		!parse_bytes(least, &definition->least) ||
+		!parse_bytes(most, &definition->most))
+		return false;
+	definition->ssd_tier = SsdTierFindChoice(choice);
+	return true;
 }
 
 static bool
@@ -304,7 +314,7 @@ parse_definition(char *line, BufferPoolDefinition *definition)
 		take_field(&line, size, sizeof(size)) &&
 		take_field(&line, definition->comment, sizeof(definition->comment)) &&
 		definition->name[0] != '\0' && parse_size(size, definition) &&
-		parse_limits(line, definition);
+		parse_later_fields(line, definition);
 }
 
 /* The text behind a valid header, or NULL. */

@@ -2,7 +2,8 @@
  *
  * options.c
  *	  Storage parameters that assign relations to pools: buffer_pool, and
- *	  overflow_buffer_pool for the TOAST table of a relation.
+ *	  overflow_buffer_pool for the TOAST table of a relation; and ssd_tier, which
+ *	  says whether its pages come to the SSD.
  *
  * They are stored in pg_class.reloptions like any other, but are in no table of
  * options: access methods, also those of extensions, have no struct with a
@@ -29,6 +30,11 @@
 
 #define BUFFER_POOL_OPTION "buffer_pool"
 #define OVERFLOW_OPTION "overflow_buffer_pool"
+#define SSD_TIER_OPTION "ssd_tier"
+
+static const char *const option_names[] = {
+	BUFFER_POOL_OPTION, OVERFLOW_OPTION, SSD_TIER_OPTION
+};
 
 /* The value if the text, of this length, is name=value; otherwise NULL. */
 static const char *
@@ -44,16 +50,27 @@ value_of(const char *text, size_t length, const char *name)
 bool
 IsBufferPoolOption(const char *text, size_t length)
 {
-	return value_of(text, length, BUFFER_POOL_OPTION) != NULL ||
-		value_of(text, length, OVERFLOW_OPTION) != NULL;
+	for (int i = 0; i < lengthof(option_names); i++)
+		if (value_of(text, length, option_names[i]) != NULL)
+			return true;
+	return false;
 }
 
 /* Is this the name of one of these options? */
 bool
 IsBufferPoolOptionName(const char *name)
 {
-	return strcmp(name, BUFFER_POOL_OPTION) == 0 ||
-		strcmp(name, OVERFLOW_OPTION) == 0;
+	for (int i = 0; i < lengthof(option_names); i++)
+		if (strcmp(name, option_names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Likewise, and its value is the name of a pool. */
+static bool
+names_pool(const char *name)
+{
+	return IsBufferPoolOptionName(name) && strcmp(name, SSD_TIER_OPTION) != 0;
 }
 
 /* The value of an option in pg_class.reloptions, allocated; NULL if absent. */
@@ -86,6 +103,30 @@ GetBufferPoolOption(Datum reloptions)
 	return get_option(reloptions, BUFFER_POOL_OPTION);
 }
 
+/* What these options want of the SSD tier; what is not known is not set. */
+SsdTierChoice
+GetSsdTierOption(Datum reloptions)
+{
+	char	   *value = get_option(reloptions, SSD_TIER_OPTION);
+	SsdTierChoice choice = value == NULL ? SSD_TIER_UNSET : SsdTierFindChoice(value);
+
+	return Max(choice, SSD_TIER_UNSET);
+}
+
+/* The choice of this name, given for this option; raises an error if there is none. */
+SsdTierChoice
+CheckSsdTierChoice(const char *option, const char *name)
+{
+	SsdTierChoice choice = SsdTierFindChoice(name);
+
+	if (choice == SSD_TIER_UNKNOWN)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"", option, name),
+				 errdetail("Valid values are \"auto\", \"keep\", and \"none\".")));
+	return choice;
+}
+
 /* Do these options name this pool, for the relation or for its TOAST table? */
 bool
 OptionsNameBufferPool(Datum reloptions, const char *pool)
@@ -116,16 +157,22 @@ count_options(Datum reloptions, const char *name)
 }
 
 static void
+check_once(Datum reloptions, const char *option)
+{
+	if (count_options(reloptions, option) > 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parameter \"%s\" specified more than once", option)));
+}
+
+static void
 check_option(Datum reloptions, const char *option)
 {
 	char	   *name = get_option(reloptions, option);
 
 	if (name == NULL)
 		return;
-	if (count_options(reloptions, option) > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("parameter \"%s\" specified more than once", option)));
+	check_once(reloptions, option);
 	if (name[0] == '\0' || strlen(name) >= NAMEDATALEN)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -155,12 +202,16 @@ CheckBufferPoolOptions(Datum reloptions, bool overflow)
 		check_option(reloptions, OVERFLOW_OPTION);
 	else
 		reject_option(reloptions, OVERFLOW_OPTION);
+	check_once(reloptions, SSD_TIER_OPTION);
+	if (count_options(reloptions, SSD_TIER_OPTION) > 0)
+		(void) CheckSsdTierChoice(SSD_TIER_OPTION,
+								  get_option(reloptions, SSD_TIER_OPTION));
 }
 
 static bool
 is_pool_option(const DefElem * option)
 {
-	return option->arg != NULL && IsBufferPoolOptionName(option->defname);
+	return option->arg != NULL && names_pool(option->defname);
 }
 
 /* Does one of the options before this one name the same pool? */
@@ -212,16 +263,25 @@ WarnOfMissingBufferPools(List * options)
 void
 RejectBufferPoolOptions(Datum reloptions)
 {
-	reject_option(reloptions, BUFFER_POOL_OPTION);
-	reject_option(reloptions, OVERFLOW_OPTION);
+	for (int i = 0; i < lengthof(option_names); i++)
+		reject_option(reloptions, option_names[i]);
+}
+
+static int
+count_all_options(Datum reloptions)
+{
+	int			count = 0;
+
+	for (int i = 0; i < lengthof(option_names); i++)
+		count += count_options(reloptions, option_names[i]);
+	return count;
 }
 
 /* Does reloptions have these options? */
 bool
 HasBufferPoolOptions(Datum reloptions)
 {
-	return count_options(reloptions, BUFFER_POOL_OPTION) > 0 ||
-		count_options(reloptions, OVERFLOW_OPTION) > 0;
+	return count_all_options(reloptions) > 0;
 }
 
 /* Does it have others? */
@@ -232,8 +292,7 @@ HasOtherOptions(Datum reloptions)
 		return false;
 	return ArrayGetNItems(ARR_NDIM(DatumGetArrayTypeP(reloptions)),
 						  ARR_DIMS(DatumGetArrayTypeP(reloptions))) >
-		count_options(reloptions, BUFFER_POOL_OPTION) +
-		count_options(reloptions, OVERFLOW_OPTION);
+		count_all_options(reloptions);
 }
 
 /* ---- options that follow from others ---- */
@@ -268,56 +327,79 @@ replace_option(Datum reloptions, const char *name, const char *value)
 Datum
 WithoutBufferPoolOptions(Datum reloptions)
 {
-	return replace_option(replace_option(reloptions, BUFFER_POOL_OPTION, NULL),
-						  OVERFLOW_OPTION, NULL);
+	for (int i = 0; i < lengthof(option_names); i++)
+		reloptions = replace_option(reloptions, option_names[i], NULL);
+	return reloptions;
 }
+
+/* A parameter of a TOAST table, and the one of its table that it follows. */
+static const struct
+{
+	const char *own;
+	const char *tables;
+}			followed[] = {
+	{BUFFER_POOL_OPTION, OVERFLOW_OPTION},
+	{SSD_TIER_OPTION, SSD_TIER_OPTION}
+};
 
 /*
  * The options of a TOAST table that is made for a relation with these options:
- * unless it has a pool of its own, it is in the relation's overflow pool.
+ * unless it has its own it is in the relation's overflow pool, and wants of the
+ * SSD tier what the relation does.
  */
 Datum
 ToastOptionsWithPool(Datum toast_options, Datum relation_options)
 {
-	char	   *pool = get_option(relation_options, OVERFLOW_OPTION);
+	for (int i = 0; i < lengthof(followed); i++)
+	{
+		char	   *value = get_option(relation_options, followed[i].tables);
 
-	if (pool == NULL || GetBufferPoolOption(toast_options) != NULL)
-		return toast_options;
-	return replace_option(toast_options, BUFFER_POOL_OPTION, pool);
+		if (value != NULL && get_option(toast_options, followed[i].own) == NULL)
+			toast_options = replace_option(toast_options, followed[i].own, value);
+	}
+	return toast_options;
 }
 
-/*
- * The options of a TOAST table whose relation gets, or, if reset, loses, these:
- * it follows the overflow pool, unless its own is among them.
- */
-Datum
-ToastOptionsAfterAlter(Datum toast_options, List * changes, bool reset)
+/* The last change of this option of a table, or of its TOAST table; or NULL. */
+static DefElem *
+find_change(List * changes, const char *name, bool toast)
 {
-	DefElem    *overflow = NULL;
+	DefElem    *found = NULL;
 	ListCell   *cell;
 
 	foreach(cell, changes)
 	{
 		DefElem    *change = lfirst_node(DefElem, cell);
 
-		if (change->defnamespace != NULL &&
-			strcmp(change->defname, BUFFER_POOL_OPTION) == 0)
-			return toast_options;
-		if (change->defnamespace == NULL &&
-			strcmp(change->defname, OVERFLOW_OPTION) == 0)
-			overflow = change;
+		if ((change->defnamespace != NULL) == toast &&
+			strcmp(change->defname, name) == 0)
+			found = change;
 	}
-	if (overflow == NULL)
-		return toast_options;
-	return replace_option(toast_options, BUFFER_POOL_OPTION,
-						  reset ? NULL : defGetString(overflow));
+	return found;
+}
+
+/*
+ * The options of a TOAST table whose relation gets, or, if reset, loses, these:
+ * it follows its relation, unless its own are among them.
+ */
+Datum
+ToastOptionsAfterAlter(Datum toast_options, List * changes, bool reset)
+{
+	for (int i = 0; i < lengthof(followed); i++)
+	{
+		DefElem    *change = find_change(changes, followed[i].tables, false);
+
+		if (change != NULL && find_change(changes, followed[i].own, true) == NULL)
+			toast_options = replace_option(toast_options, followed[i].own,
+										   reset ? NULL : defGetString(change));
+	}
+	return toast_options;
 }
 
 /* A partition's options when it is made: it follows its parent. */
 Datum
 PartitionOptionsWithPool(Datum reloptions, Oid parent)
 {
-	static const char *const names[] = {BUFFER_POOL_OPTION, OVERFLOW_OPTION};
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(parent));
 	Datum		parents;
 	bool		isnull;
@@ -325,12 +407,12 @@ PartitionOptionsWithPool(Datum reloptions, Oid parent)
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for relation %u", parent);
 	parents = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_reloptions, &isnull);
-	for (int i = 0; i < lengthof(names) && !isnull; i++)
+	for (int i = 0; i < lengthof(option_names) && !isnull; i++)
 	{
-		char	   *pool = get_option(parents, names[i]);
+		char	   *value = get_option(parents, option_names[i]);
 
-		if (pool != NULL && get_option(reloptions, names[i]) == NULL)
-			reloptions = replace_option(reloptions, names[i], pool);
+		if (value != NULL && get_option(reloptions, option_names[i]) == NULL)
+			reloptions = replace_option(reloptions, option_names[i], value);
 	}
 	ReleaseSysCache(tuple);
 	return reloptions;

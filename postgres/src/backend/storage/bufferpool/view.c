@@ -67,6 +67,7 @@ BufferPoolDefine(BufferPool *pool, const BufferPoolDefinition *definition)
 	pool->shared->definition = *definition;
 	pool->shared->version++;
 	SpinLockRelease(&pool->shared->definition_lock);
+	SsdTierPoolChooses(BufferPoolNumber(pool), definition->ssd_tier);
 	BufferPoolDefinitionChanged();
 	record_definition(pool, definition);
 }
@@ -78,6 +79,7 @@ BufferPoolDescribe(BufferPool *pool, const BufferPoolDefinition *definition)
 	SpinLockAcquire(&pool->shared->definition_lock);
 	pool->shared->definition = *definition;
 	SpinLockRelease(&pool->shared->definition_lock);
+	SsdTierPoolChooses(BufferPoolNumber(pool), definition->ssd_tier);
 	record_definition(pool, definition);
 }
 

@@ -155,11 +155,12 @@ begin_miss(SsdTierRelation *relation, BlockNumber block)
 		SsdTierCount(SSD_TIER_PASSED_BY, 1);
 		return TP_NONE;
 	}
+	if (relation->choice == SSD_TIER_KEEP)
+		access.flags |= TP_KEEP;
 	slot = tp_tier_offer(&SsdTier.core, page, slot_is_usable, NULL, &access);
 	if (!tp_is_frame(slot))
 	{
-		SsdTierCount(slot == TP_REFUSED ? SSD_TIER_REFUSED_BY_POLICY :
-					 SSD_TIER_REFUSED_NO_SLOT, 1);
+		SsdTierCount(SSD_TIER_REFUSED_NO_SLOT, slot == TP_NONE);
 		return TP_NONE;
 	}
 	if (tp_is_resident(&SsdTier.core.pool, slot))
@@ -207,8 +208,8 @@ is_on_and_known(SsdTierRelation *relation, int nblocks)
  * are pinned then (SsdTierUnpin), or all from the disk.
  */
 void
-SsdTierBeginRead(const RelFileLocator *locator, BlockNumber block, int nblocks,
-				 SsdTierRead *read)
+SsdTierBeginRead(const SsdTierAsk *ask, const RelFileLocator *locator,
+				 BlockNumber block, int nblocks, SsdTierRead *read)
 {
 	SsdTierRelation *relation;
 
@@ -218,6 +219,9 @@ SsdTierBeginRead(const RelFileLocator *locator, BlockNumber block, int nblocks,
 		read->entries[i] = TP_NONE;
 	SsdTierLock();
 	relation = SsdTierEnterRelation(locator);
+	if (relation != NULL)
+		relation = SsdTierFollowAsk(relation, ask);
+	SsdTierFollowTime();
 	if (is_on_and_known(relation, nblocks))
 	{
 		bool		hit;
@@ -227,6 +231,8 @@ SsdTierBeginRead(const RelFileLocator *locator, BlockNumber block, int nblocks,
 		read->hit = all && hit;
 		if (read->hit)
 			begin_hit(relation, block, nblocks, read);
+		else if (SsdTierIsUnwanted(relation, ask))
+			SsdTierCount(SSD_TIER_REFUSED_BY_CHOICE, nblocks);
 		else
 			for (int i = 0; i < nblocks; i++)
 			{
@@ -293,7 +299,9 @@ SsdTierBeginWrite(const RelFileLocator *locator, BlockNumber block)
 		pg_atomic_fetch_and_u32(&SsdTier.slots[slot].state, ~SSD_SLOT_VALID);
 		if (slot_state(slot) & SSD_SLOT_QUEUED)
 			SsdTierCancelEntry(slot);
-		if (slot_is_usable(NULL, slot) && SsdTierIsOn())
+		SsdTierFollowTime();
+		if (slot_is_usable(NULL, slot) && SsdTierIsOn() &&
+			tp_tier_renews(&SsdTier.core, slot))
 			entry = SsdTierReserveEntry(slot, locator, block);
 		if (entry == TP_NONE)
 		{
@@ -333,7 +341,7 @@ SsdTierForgetBlocks(const RelFileLocator *locator, BlockNumber block,
 	if (relation != NULL && relation->pages > 0)
 	{
 		if (nblocks > MAX_BLOCKS_FORGOTTEN)
-			SsdTierLoseRelation(relation);
+			(void) SsdTierRenewRelation(relation);
 		else
 			for (BlockNumber i = 0; i < nblocks; i++)
 			{

@@ -23,10 +23,12 @@
  * The file, all numbers little-endian:
  *
  *	  header	64 bytes, SavedHeader
- *	  relations 12 bytes each: tablespace, database, file number
+ *	  relations 16 bytes each, SavedRelation: tablespace, database, file number,
+ *				choice
  *	  pages		16 bytes each: slot, relation (from 0), block, checksum; those
  *				that the algorithm would evict first come first
  *	  extents	64 bytes each: relation, number, two temperatures, counts
+ *	  budget	104 bytes, SavedBudget: pages written in each of the last 24 hours
  *	  checksum	4 bytes: CRC-32C of all before it
  *
  * src/backend/storage/ssdtier/persist.c
@@ -202,7 +204,7 @@ SsdTierFollowControlFile(void)
 /* ---- the file ---- */
 
 #define FILE_NAME "tidepool.ssd.table"
-#define MAGIC "TPSSDTB1"
+#define MAGIC "TPSSDTB2"
 
 typedef struct SavedHeader
 {
@@ -220,6 +222,16 @@ typedef struct SavedHeader
 } SavedHeader;
 
 StaticAssertDecl(sizeof(SavedHeader) == 64, "the header has 64 bytes");
+
+typedef struct SavedRelation
+{
+	RelFileLocator locator;
+	uint8		choice;			/* SsdTierChoice */
+	uint8		own;
+	uint8		unused[2];
+} SavedRelation;
+
+StaticAssertDecl(sizeof(SavedRelation) == 16, "a relation has 16 bytes");
 
 typedef struct SavedPage
 {
@@ -240,6 +252,15 @@ typedef struct SavedExtent
 } SavedExtent;
 
 StaticAssertDecl(sizeof(SavedExtent) == 64, "an extent has 64 bytes");
+
+typedef struct SavedBudget
+{
+	uint64		hour;			/* since 1970: the last */
+	uint32		written[TP_BUDGET_HOURS];	/* in each, by its number modulo
+											 * 24 */
+} SavedBudget;
+
+StaticAssertDecl(sizeof(SavedBudget) == 104, "the budget has 104 bytes");
 
 static const char *
 table_name(void)
@@ -295,8 +316,27 @@ static void
 put_relations(Output *output)
 {
 	for (uint32 i = 0; i < SsdTier.max_relations; i++)
-		if (SsdTier.relations[i].used && !SsdTier.relations[i].gone)
-			put(output, &SsdTier.relations[i].locator, sizeof(RelFileLocator));
+	{
+		const SsdTierRelation *relation = &SsdTier.relations[i];
+		SavedRelation saved = {
+			.locator = relation->locator,
+			.choice = relation->choice,
+			.own = relation->own
+		};
+
+		if (relation->used && !relation->gone)
+			put(output, &saved, sizeof(saved));
+	}
+}
+
+static void
+put_budget(Output *output)
+{
+	const tp_budget *budget = &SsdTier.shared->budget;
+	SavedBudget saved = {.hour = budget->hour};
+
+	memcpy(saved.written, budget->written, sizeof(saved.written));
+	put(output, &saved, sizeof(saved));
 }
 
 /* The pages that can be read, next victim first; only counted without output. */
@@ -373,6 +413,7 @@ write_table(FILE *file)
 	put_relations(&output);
 	put_pages(&output, numbers);
 	put_extents(&output, numbers);
+	put_budget(&output);
 	FIN_CRC32C(output.crc);
 	pfree(numbers);
 	return !output.failed &&
@@ -419,10 +460,10 @@ static Size
 table_limit(void)
 {
 	return sizeof(SavedHeader) +
-		(Size) SsdTier.max_relations * sizeof(RelFileLocator) +
+		(Size) SsdTier.max_relations * sizeof(SavedRelation) +
 		(Size) SsdTier.capacity * sizeof(SavedPage) +
 		((Size) SsdTier.core.extents->mask + 1) * sizeof(SavedExtent) +
-		sizeof(pg_crc32c);
+		sizeof(SavedBudget) + sizeof(pg_crc32c);
 }
 
 /* The file's contents, or NULL. */
@@ -462,9 +503,10 @@ is_sound(const char *data, Size size)
 	const SavedHeader *header = (const SavedHeader *) data;
 	SsdTierOwner owner = {header->system, header->control};
 	Size		wanted = sizeof(SavedHeader) +
-		(Size) header->relations * sizeof(RelFileLocator) +
+		(Size) header->relations * sizeof(SavedRelation) +
 		(Size) header->pages * sizeof(SavedPage) +
-		(Size) header->extents * sizeof(SavedExtent) + sizeof(pg_crc32c);
+		(Size) header->extents * sizeof(SavedExtent) +
+		sizeof(SavedBudget) + sizeof(pg_crc32c);
 	pg_crc32c	crc;
 	pg_crc32c	stored;
 
@@ -482,13 +524,18 @@ static void
 take_over(const char *data)
 {
 	const SavedHeader *header = (const SavedHeader *) data;
-	const RelFileLocator *relations = (const RelFileLocator *) (header + 1);
+	const SavedRelation *relations = (const SavedRelation *) (header + 1);
 	const SavedPage *pages = (const SavedPage *) (relations + header->relations);
 	const char *extents = (const char *) (pages + header->pages);
+	SavedBudget budget;
 
 	SsdTier.shared->device = header->device;
 	SsdTier.shared->inode = header->inode;
 	(void) SsdTierResize(Min(header->slots, SsdTier.capacity));
+	for (uint32 i = 0; i < header->relations; i++)
+		if (relations[i].choice >= SSD_TIER_AUTO &&
+			relations[i].choice <= SSD_TIER_NONE && relations[i].own)
+			SsdTierRestoreChoice(&relations[i].locator, relations[i].choice);
 	for (uint32 i = 0; i < header->extents; i++)
 	{
 		SavedExtent extent;
@@ -500,12 +547,17 @@ take_over(const char *data)
 		memcpy(values.counts, extent.counts, sizeof(values.counts));
 		if (extent.relation < header->relations && extent.saved > 0 &&
 			extent.recent >= 0)
-			SsdTierRestoreExtent(&relations[extent.relation], extent.number, &values);
+			SsdTierRestoreExtent(&relations[extent.relation].locator, extent.number, &values);
 	}
 	for (uint32 i = 0; i < header->pages; i++)
 		if (pages[i].relation < header->relations)
-			SsdTierRestorePage(pages[i].slot, &relations[pages[i].relation],
+			SsdTierRestorePage(pages[i].slot, &relations[pages[i].relation].locator,
 							   pages[i].block, pages[i].crc);
+	memcpy(&budget, extents + (Size) header->extents * sizeof(SavedExtent),
+		   sizeof(budget));
+	for (uint64 i = 0; i < TP_BUDGET_HOURS; i++)
+		tp_budget_restore(&SsdTier.shared->budget, budget.hour - i,
+						  budget.written[(budget.hour - i) % TP_BUDGET_HOURS]);
 	SsdTier.shared->warm = true;
 }
 

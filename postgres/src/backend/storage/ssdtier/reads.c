@@ -324,6 +324,7 @@ void
 ssd_startreadv(PgAioHandle *ioh, SMgrRelation reln, ForkNumber forknum,
 			   BlockNumber blocknum, void **buffers, BlockNumber nblocks)
 {
+	SsdTierAsk	ask = SsdTierTakeAsk(&reln->smgr_rlocator.locator);
 	SsdTierRead read;
 	int			fd;
 
@@ -333,7 +334,7 @@ ssd_startreadv(PgAioHandle *ioh, SMgrRelation reln, ForkNumber forknum,
 		mdstartreadv(ioh, reln, forknum, blocknum, buffers, nblocks);
 		return;
 	}
-	SsdTierBeginRead(&reln->smgr_rlocator.locator, blocknum, nblocks, &read);
+	SsdTierBeginRead(&ask, &reln->smgr_rlocator.locator, blocknum, nblocks, &read);
 	if (!read.hit)
 	{
 		read_from_disk(ioh, reln, blocknum, buffers, nblocks, &read);

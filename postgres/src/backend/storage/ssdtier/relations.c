@@ -65,22 +65,26 @@ SsdTierFreePlace(SsdTierRelation *relation)
 
 /*
  * The next place of a relation that has no pages on the SSD, seen by a hand
- * that goes round.
+ * that goes round.  Those whose choice would be forgotten come last.
  */
 static SsdTierRelation *
 idle_relation(void)
 {
 	uint32	   *hand = &SsdTier.shared->relation_hand;
+	SsdTierRelation *found = NULL;
 
 	for (int looks = 0; looks < SLOTS_PER_HOLD; looks++)
 	{
 		SsdTierRelation *relation = &SsdTier.relations[*hand];
 
 		*hand = *hand + 1 < SsdTier.max_relations ? *hand + 1 : 0;
-		if (relation->used && !relation->gone && relation->pages == 0)
-			return relation;
+		if (!relation->used || relation->gone || relation->pages > 0)
+			continue;
+		found = relation;
+		if (!relation->own)
+			break;
 	}
-	return NULL;
+	return found;
 }
 
 /* The relation's place; if it has none, a free one, or NULL. */
@@ -108,7 +112,7 @@ SsdTierEnterRelation(const RelFileLocator *locator)
 	*relation = (SsdTierRelation)
 	{
 		.locator = *locator, .next = *bucket, .incarnation = incarnation,
-			.used = true
+			.used = true, .choice = SSD_TIER_AUTO
 	};
 	*bucket = relation_place(relation);
 	return relation;
@@ -119,6 +123,7 @@ void
 SsdTierLoseRelation(SsdTierRelation *relation)
 {
 	hide_relation(relation);
+	SsdTierSetChoice(relation, SSD_TIER_AUTO);
 	SsdTierCount(SSD_TIER_INVALIDATED, relation->pages);
 	if (relation->pages == 0)
 		SsdTierFreePlace(relation);
@@ -127,4 +132,37 @@ SsdTierLoseRelation(SsdTierRelation *relation)
 		relation->gone = true;
 		SsdTier.shared->gone++;
 	}
+}
+
+/*
+ * The relation's pages cease to exist, and it does not: it gets another place,
+ * or none (NULL).
+ */
+SsdTierRelation *
+SsdTierRenewRelation(SsdTierRelation *relation)
+{
+	SsdTierRelation old = *relation;
+
+	SsdTierLoseRelation(relation);
+	relation = SsdTierEnterRelation(&old.locator);
+	if (relation != NULL)
+	{
+		relation->choice = old.choice;
+		relation->own = old.own;
+		relation->chosen = old.chosen;
+		relation->reads = old.reads;
+		relation->hits = old.hits;
+	}
+	return relation;
+}
+
+/* Its pages count as kept, or do not, from now on. */
+void
+SsdTierSetChoice(SsdTierRelation *relation, SsdTierChoice choice)
+{
+	if (relation->choice == SSD_TIER_KEEP)
+		tp_tier_keep(&SsdTier.core, -(int64) relation->pages);
+	relation->choice = choice;
+	if (relation->choice == SSD_TIER_KEEP)
+		tp_tier_keep(&SsdTier.core, relation->pages);
 }

@@ -69,11 +69,27 @@ SsdTierRestorePage(uint32 slot, const RelFileLocator *locator,
 	{
 		tp_access	access = this_access();
 
-		tp_tier_admit(&SsdTier.core, slot,
+		tp_tier_adopt(&SsdTier.core, slot,
 					  tp_page_make(relation_number(relation), block), &access);
 		SsdTierShowSlot(slot);
 		SsdTier.slots[slot].crc = crc;
 		pg_atomic_write_u32(&SsdTier.slots[slot].state, SSD_SLOT_VALID);
+	}
+	SsdTierUnlock();
+}
+
+/* What the relation itself has chosen; before its pages. */
+void
+SsdTierRestoreChoice(const RelFileLocator *locator, SsdTierChoice choice)
+{
+	SsdTierRelation *relation;
+
+	SsdTierLock();
+	relation = SsdTierEnterRelation(locator);
+	if (relation != NULL)
+	{
+		SsdTierSetChoice(relation, choice);
+		relation->own = true;
 	}
 	SsdTierUnlock();
 }
@@ -137,6 +153,7 @@ SsdTierEmptyDirectory(void)
 	SsdTier.shared->gone = 0;
 	SsdTier.shared->relation_hand = 0;
 	SsdTier.shared->entry_hand = 0;
+	SsdTier.shared->kept.frames = 0;
 	for (uint32 i = 0; i < SsdTier.max_relations; i++)
 		SsdTier.relation_buckets[i] = TP_NONE;
 	for (uint32 i = SsdTier.max_relations; i-- > 0;)

@@ -14,7 +14,7 @@
 #include "miscadmin.h"
 #include "storage/bufferpool_internals.h"
 #include "storage/shmem.h"
-#include "storage/ssd_tier_internals.h"
+#include "storage/ssd_tier_directory.h"
 #include "utils/timestamp.h"
 
 char	   *ssd_tier_path;
@@ -69,9 +69,19 @@ configured(bool complain)
 	Configured	result = {0};
 	char	   *problem;
 
-	if (!IsPostmasterEnvironment || IsBinaryUpgrade || ssd_tier_path[0] == '\0' ||
-		Max(ssd_tier_size, ssd_tier_max_size) < LEAST_SLOTS)
+	if (!IsPostmasterEnvironment || IsBinaryUpgrade || ssd_tier_path[0] == '\0')
 		return result;
+	if (Max(ssd_tier_size, ssd_tier_max_size) < LEAST_SLOTS)
+	{
+		if (complain)
+			ereport(WARNING,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("there is no SSD tier: \"%s\" is too small",
+							"bufferpool.ssd_size"),
+					 errhint("Set it to at least %d kB, or \"%s\" to an empty string.",
+							 LEAST_SLOTS * BLCKSZ / 1024, "bufferpool.ssd_path")));
+		return result;
+	}
 	result.policy = find_policy(ssd_tier_policy);
 	if (result.policy == NULL)
 	{
@@ -207,7 +217,7 @@ shape_of(const Configured *tier, Size size)
 		char		policy[NAMEDATALEN];
 		double		params[TP_MAX_PARAMS];
 		uint64		sizes[6];
-	}			shape = {.version = "SSD tier 1 of PostgreSQL " PG_VERSION};
+	}			shape = {.version = "SSD tier 2 of PostgreSQL " PG_VERSION};
 
 	strlcpy(shape.policy, tier->policy->name, sizeof(shape.policy));
 	memcpy(shape.params, tier->params, sizeof(shape.params));
@@ -259,6 +269,10 @@ init_shared(void)
 	memset(shared, 0, sizeof(*shared));
 	LWLockInitialize(&shared->lock, LWTRANCHE_SSD_TIER);
 	pg_atomic_init_u32(&shared->file, 0);
+	pg_atomic_init_u64(&shared->choices, 0);
+	for (int i = 0; i < BUFFERPOOL_NUMBERS; i++)
+		pg_atomic_init_u64(&shared->pools[i], SSD_TIER_UNSET);
+	tp_budget_init(&shared->budget);
 	for (int i = 0; i < SSD_TIER_NUM_COSTS; i++)
 		pg_atomic_init_u64(&shared->nanoseconds[i], 0);
 	tp_extents_settings_of(tier.policy, tier.params, &settings);
@@ -268,6 +282,25 @@ init_shared(void)
 		   SsdTier.max_relations * sizeof(SsdTierRelation));
 	init_pool();
 	SsdTierEmptyDirectory();
+}
+
+static bool
+is_kept(void *arg, uint32 slot)
+{
+	return relation_in(slot)->choice == SSD_TIER_KEEP;
+}
+
+/* Pools are made before the tier. */
+static void
+follow_pools(void)
+{
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+	{
+		BufferPoolDefinition definition;
+
+		BufferPoolReadDefinition(&BufferPools[i], &definition);
+		SsdTierPoolChooses(i, definition.ssd_tier);
+	}
 }
 
 /*
@@ -299,6 +332,9 @@ SsdTierShmemInit(void)
 	SsdTier.core.pool.services = &services;
 	SsdTier.core.extents = places.extents;
 	SsdTier.core.counters = &SsdTier.shared->tier;
+	SsdTier.core.kept = &SsdTier.shared->kept;
+	SsdTier.core.is_kept = is_kept;
+	SsdTier.core.budget = &SsdTier.shared->budget;
 	if (old && SsdTier.shared->shape == shape_of(&tier, size) &&
 		SsdTierOwnerIsPresent(&SsdTier.shared->owner))
 		SsdTierTakeOver(init_pool);
@@ -310,8 +346,10 @@ SsdTierShmemInit(void)
 	}
 	SsdTierForgetUnlogged();
 	init_for_start();
+	follow_pools();
 	SsdTierFollowControlFile();
 	SsdTierFollowCosts();
+	SsdTierFollowSettings();
 }
 
 /* Bytes of shared memory, without the write buffers. */

@@ -161,6 +161,22 @@ switch_off(void)
 					 SsdTierFileName())));
 }
 
+/* There is memory for so many slots, and no more. */
+static void
+complain_of_size(void)
+{
+	static int	complained;		/* of this size */
+
+	if (ssd_tier_size == complained || (uint32) ssd_tier_size <= SsdTier.capacity)
+		return;
+	complained = ssd_tier_size;
+	ereport(LOG,
+			(errmsg("the SSD tier gets %u pages, not %d: there is no memory for more",
+					SsdTier.capacity, ssd_tier_size),
+			 errhint("Set \"%s\" and restart the server.",
+					 "bufferpool.ssd_max_size")));
+}
+
 /* Another size, if that is set and possible.  Returns false if hindered. */
 static bool
 follow_size(void)
@@ -168,6 +184,7 @@ follow_size(void)
 	static uint32 refused;		/* a size that the file cannot have */
 	uint32		slots = wanted_slots();
 
+	complain_of_size();
 	if (slots == SsdTier.shared->slots || slots == refused)
 		return true;
 	if (slots > SsdTier.shared->slots && !SsdTierMakeFile(slots))
@@ -263,6 +280,7 @@ SsdTierWriterMain(Datum main_arg)
 		{
 			followed = GetCurrentTimestamp();
 			SsdTierFollowCosts();
+			SsdTierFollowSettings();
 			forgive();
 		}
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,

@@ -1,0 +1,60 @@
+/*-------------------------------------------------------------------------
+ *
+ * budget.c
+ *	  How much may be written to the SSD, and how much of it pages to be kept may
+ *	  have: the settings, and the clock, of what the core decides
+ *	  (tidepool/tier/budget.h, tier.h).
+ *
+ * src/backend/storage/ssdtier/budget.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/ssd_tier_internals.h"
+#include "utils/timestamp.h"
+
+double		ssd_tier_keep_share;
+double		ssd_tier_write_budget;
+double		ssd_tier_write_budget_per_day;
+
+#define PAGES_PER_MB (1024.0 * 1024 / BLCKSZ)
+
+/*
+ * Tell the budget how late it is: by the clock on the wall, since the day's budget
+ * outlives the server.
+ */
+static void
+advance(void)
+{
+	tp_budget_advance(&SsdTier.shared->budget,
+					  (uint64) (GetCurrentTimestamp() +
+								(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY));
+}
+
+/*
+ * Let the settings hold that may change while the server runs, and the hours of
+ * the budget pass.  Takes the lock.
+ */
+void
+SsdTierFollowSettings(void)
+{
+	SsdTierLock();
+	SsdTier.shared->kept.share = ssd_tier_keep_share;
+	tp_budget_set(&SsdTier.shared->budget,
+				  ssd_tier_write_budget * PAGES_PER_MB,
+				  ssd_tier_write_budget_per_day * PAGES_PER_MB);
+	advance();
+	SsdTierUnlock();
+}
+
+/*
+ * Tell the budget how late it is, if that matters.  Called under the lock, before
+ * pages are offered or written.
+ */
+void
+SsdTierFollowTime(void)
+{
+	if (tp_budget_is_limited(&SsdTier.shared->budget))
+		advance();
+}
