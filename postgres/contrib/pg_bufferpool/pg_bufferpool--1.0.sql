@@ -803,6 +803,58 @@ COMMENT ON COLUMN pg_stat_bufferpool_trace.bytes IS 'size of the file in bytes';
 COMMENT ON COLUMN pg_stat_bufferpool_trace.max_size IS 'size in bytes at which the recording ends by itself';
 COMMENT ON COLUMN pg_stat_bufferpool_trace.error IS 'why the recording ended, if it was not stopped by pg_bufferpool_trace_stop()';
 
+CREATE FUNCTION pg_stat_get_bufferpool_warm(
+    OUT pid int,
+    OUT phase text,
+    OUT began timestamptz,
+    OUT ended timestamptz,
+    OUT pages_wanted bigint,
+    OUT pages_read bigint,
+    OUT pages_present bigint,
+    OUT pages_gone bigint,
+    OUT pages_no_room bigint,
+    OUT pages_left bigint,
+    OUT ghosts_recalled bigint,
+    OUT workers_started bigint,
+    OUT pauses bigint,
+    OUT saves bigint,
+    OUT failed_saves bigint,
+    OUT list_saved timestamptz,
+    OUT save_seconds double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION pg_stat_get_bufferpool_warm()
+    IS 'statistics: progress of the warm start, and the list for the next one';
+
+CREATE VIEW pg_stat_progress_bufferpool_warm AS
+    SELECT * FROM pg_stat_get_bufferpool_warm();
+COMMENT ON VIEW pg_stat_progress_bufferpool_warm IS 'statistics: progress of the warm start, and the list for the next one';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.pid IS 'process ID of the buffer pool warmer';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.phase IS 'what it is doing';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.began IS 'when it began to read the list back';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.ended IS 'when that was done';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.pages_wanted IS 'pages on the list that the pools have buffers for';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.pages_read IS 'pages that were read';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.pages_present IS 'pages that others had read already';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.pages_gone IS 'pages of relations or blocks that are no more';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.pages_no_room IS 'pages for which there was no free buffer';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.pages_left IS 'pages left out: of databases that take no connections, of tables that were locked, or because the warm start was ended';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.ghosts_recalled IS 'evicted pages that algorithms remember again';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.workers_started IS 'background workers that were started to read';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.pauses IS 'pauses of workers because queries waited for reads';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.saves IS 'lists that were saved since the server was started';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.failed_saves IS 'lists that could not be written';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.list_saved IS 'when the list in the file was saved';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.save_seconds IS 'seconds that the last save took';
+
+CREATE FUNCTION pg_bufferpool_save_warm(force boolean DEFAULT false)
+RETURNS bigint
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pg_bufferpool_save_warm(boolean)
+    IS 'save the list of pages for a warm start now; returns their number, or null if the old list was kept; force: even if a warm start was interrupted and this server has fewer pages';
+
 -- ---- privileges ----
 
 REVOKE ALL ON FUNCTION pg_bufferpool_pools() FROM PUBLIC;
@@ -827,6 +879,9 @@ REVOKE ALL ON pg_bufferpool_advice, pg_bufferpool_relation_advice, pg_stat_buffe
 REVOKE ALL ON FUNCTION pg_bufferpool_lists() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_check(boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_trace() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_warm() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_save_warm(boolean) FROM PUBLIC;
+REVOKE ALL ON pg_stat_progress_bufferpool_warm FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_ssd_tier() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_reset_ssd_tier() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_ssd_tier_get_relations() FROM PUBLIC;
@@ -847,6 +902,8 @@ GRANT EXECUTE ON FUNCTION pg_bufferpool_options() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpools() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_scans() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_bufferpool_lock_holds() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_stat_get_bufferpool_warm() TO pg_monitor;
+GRANT SELECT ON pg_stat_progress_bufferpool_warm TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_stat_get_ssd_tier() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_ssd_tier_get_relations() TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_ssd_tier_get_extents() TO pg_monitor;

@@ -21,6 +21,7 @@ typedef struct BufferPoolListEntry
 	int			position;		/* from the most recent end, 0; -1: unknown */
 	int			buf_id;			/* -1: a ghost */
 	uint64		ghost_key;		/* tp_page_key of the page, if a ghost */
+	uint32		ghost_slot;		/* likewise; valid while the lock is held */
 	int			count;			/* usage count, frequency or mark */
 } BufferPoolListEntry;
 

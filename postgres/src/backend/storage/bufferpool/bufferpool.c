@@ -10,7 +10,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "storage/bufferpool_internals.h"
+#include "storage/bufferpool_warm.h"
 #include "storage/shmem.h"
 #include "tidepool/arrays.h"
 #include "utils/guc_tables.h"
@@ -279,6 +279,7 @@ BufferPoolShmemSize(void)
 	size = add_size(size, BufferPoolRecorderShmemSize());
 	size = add_size(size, BufferPoolSamplingShmemSize());
 	size = add_size(size, BufferPoolTuningShmemSize());
+	size = add_size(size, BufferPoolWarmShmemSize());
 	size = add_size(size, BufferPoolScansShmemSize(has_arrays(&algorithm,
 															  &reserved)));
 	if (reserved.pools > 1)
@@ -392,6 +393,7 @@ BufferPoolShmemInit(bool init)
 	BufferPoolRelationShmemInit();
 	BufferPoolLayoutShmemInit();
 	BufferPoolFollowersShmemInit();
+	BufferPoolWarmShmemInit();
 	BufferPoolScansShmemInit(has_arrays(&algorithm, reserved));
 	RecycleBufferPool = has_recycle_pool() ? &BufferPools[1] : NULL;
 	shared = ShmemInitStruct("Buffer Pools", npools * sizeof(PaddedPool),
@@ -422,6 +424,7 @@ BufferPoolShmemInit(bool init)
 	BufferPoolMakePools();
 	if (BufferPoolHasAlgorithm(&DefaultBufferPool))
 		BufferPoolBegin(&DefaultBufferPool);
+	BufferPoolResumeWarm();
 }
 
 /* ---- memory ---- */

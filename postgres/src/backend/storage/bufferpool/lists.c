@@ -93,6 +93,7 @@ show_ghost(Walk *walk, uint32 slot, int position)
 	entry.position = position;
 	entry.buf_id = -1;
 	entry.ghost_key = ghost->key;
+	entry.ghost_slot = slot;
 	walk->callback(walk->arg, &entry);
 }
 

@@ -322,7 +322,7 @@ BufferPoolGetBuffer(BufferPool *pool, const BufferTag *tag,
 	if (!BufferPoolHasAlgorithm(pool))
 		return NULL;
 	buf = BufferPoolPopFree(pool, buf_state);
-	if (buf == NULL)
+	if (buf == NULL && use != BUFFERPOOL_IF_FREE)
 		buf = BufferPoolGetVictim(pool, tag, strategy, use, buf_state,
 								  from_ring);
 	if (buf != NULL && use != BUFFERPOOL_TO_LEAVE)

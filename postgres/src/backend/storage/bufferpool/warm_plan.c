@@ -1,0 +1,169 @@
+/*-------------------------------------------------------------------------
+ *
+ * warm_plan.c
+ *	  What the workers of a warm start shall read.
+ *
+ * The wants are in groups, one for each database and one for the shared
+ * catalogs, which any database will do for.  In a group they are in WARM_BANDS
+ * bands of hotness, and within a band in the order of the disk, so that
+ * neighbours are read together.
+ *
+ * src/backend/storage/bufferpool/warm_plan.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/bufferpool_warm.h"
+
+/*
+ * The pool that this list's pages go to: the one with its name or, if there is
+ * none any more, DEFAULT.
+ */
+static BufferPool *
+pool_for(const WarmPool *head)
+{
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+	{
+		BufferPoolDefinition definition;
+
+		BufferPoolReadDefinition(&BufferPools[i], &definition);
+		if (definition.name[0] != '\0' && strcmp(definition.name, head->name) == 0)
+			return &BufferPools[i];
+	}
+	return &DefaultBufferPool;
+}
+
+static const WarmRelation *sorted_relations;
+
+static int
+compare_wants(const void *a, const void *b)
+{
+	const WarmWant *x = a;
+	const WarmWant *y = b;
+	Oid			dx = sorted_relations[x->relation].locator.dbOid;
+	Oid			dy = sorted_relations[y->relation].locator.dbOid;
+
+	if (dx != dy)
+		return dx < dy ? -1 : 1;
+	if (x->band != y->band)
+		return x->band < y->band ? -1 : 1;
+	if (x->relation != y->relation)
+		return x->relation < y->relation ? -1 : 1;
+	if (x->block != y->block)
+		return x->block < y->block ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* How many pages of this list are wanted: no more than the pool has buffers. */
+static uint32
+wanted_of(const WarmPlan *plan, uint32 i)
+{
+	return Min(plan->list.pools[i].head.pages,
+			   (uint32) BufferPoolSize(plan->pools[i]));
+}
+
+static void
+fill_wants(WarmPlan *plan)
+{
+	WarmWork   *work = plan->work;
+	WarmWant   *want = WarmWants(work);
+
+	for (uint32 i = 0; i < plan->list.header.pools; i++)
+	{
+		uint32		wanted = wanted_of(plan, i);
+
+		pg_atomic_init_u32(&work->left[i], wanted);
+		for (uint32 rank = 0; rank < wanted; rank++)
+		{
+			const WarmPage *page = WarmPageOf(&plan->list.pools[i], rank);
+
+			*want++ = (WarmWant)
+			{
+				.relation = page->relation, .block = page->block,
+					.number = plan->first[i] + rank,
+					.pool = BufferPoolNumber(plan->pools[i]),
+					.band = (uint64) rank * WARM_BANDS / wanted, .list = i
+			};
+		}
+	}
+	sorted_relations = plan->list.relations;
+	qsort(WarmWants(work), work->wants, sizeof(WarmWant), compare_wants);
+}
+
+/* Returns how many there are; fills them in, if groups is not NULL. */
+static uint32
+find_groups(const WarmPlan *plan, WarmGroup *groups)
+{
+	const WarmWant *wants = WarmWants(plan->work);
+	uint32		count = 0;
+
+	for (uint32 i = 0; i < plan->work->wants; i++)
+	{
+		Oid			database = plan->list.relations[wants[i].relation].locator.dbOid;
+
+		if (i == 0 || database != plan->list.relations[wants[i - 1].relation].locator.dbOid)
+		{
+			if (groups != NULL)
+				groups[count] = (WarmGroup)
+			{
+				.database = database, .next = i
+			};
+			count++;
+		}
+		if (groups != NULL)
+			groups[count - 1].end = i + 1;
+	}
+	return count;
+}
+
+/* Databases that wants are of, at most. */
+static uint32
+most_groups(const WarmList *list)
+{
+	return list->header.relations;
+}
+
+/* Plan what to read, from the list. */
+void
+MakeWarmPlan(WarmPlan *plan)
+{
+	WarmList   *list = &plan->list;
+	Size		size;
+	uint32		wants = 0;
+	uint32		pages = 0;
+	WarmWork   *work;
+
+	plan->first = palloc_array(uint32, list->header.pools + 1);
+	plan->placed = palloc0_array(bool, list->header.pools + 1);
+	plan->pools = palloc_array(BufferPool *, list->header.pools + 1);
+	for (uint32 i = 0; i < list->header.pools; i++)
+	{
+		plan->pools[i] = pool_for(&list->pools[i].head);
+		plan->first[i] = pages;
+		pages += list->pools[i].head.pages;
+		wants += wanted_of(plan, i);
+	}
+	size = MAXALIGN(sizeof(WarmWork));
+	size += MAXALIGN(sizeof(WarmGroup) * (Size) most_groups(list));
+	size += MAXALIGN(sizeof(WarmRelation) * (Size) list->header.relations);
+	size += MAXALIGN(sizeof(WarmWant) * (Size) wants);
+	size += sizeof(int32) * (Size) pages;
+	plan->segment = dsm_create(size, 0);
+	dsm_pin_mapping(plan->segment);
+	work = plan->work = dsm_segment_address(plan->segment);
+	SpinLockInit(&work->mutex);
+	work->relations = list->header.relations;
+	work->wants = wants;
+	work->groups_at = MAXALIGN(sizeof(WarmWork));
+	work->relations_at = work->groups_at +
+		MAXALIGN(sizeof(WarmGroup) * (Size) most_groups(list));
+	work->wants_at = work->relations_at +
+		MAXALIGN(sizeof(WarmRelation) * (Size) list->header.relations);
+	work->results_at = work->wants_at + MAXALIGN(sizeof(WarmWant) * (Size) wants);
+	memcpy(WarmRelations(work), list->relations,
+		   sizeof(WarmRelation) * list->header.relations);
+	memset(WarmResults(work), 0xff, sizeof(int32) * (Size) pages);
+	fill_wants(plan);
+	work->groups = find_groups(plan, WarmGroups(work));
+}

@@ -1,0 +1,443 @@
+/*-------------------------------------------------------------------------
+ *
+ * warm_worker.c
+ *	  Workers of a warm start: each reads pages of one database.
+ *
+ * A worker claims a run of pages of one relation's fork, the hottest first, and
+ * reads it through a read stream.  Each page gets a buffer that was free: the
+ * worker takes it off the pool's freelist before it asks for the page.  So no page
+ * is evicted, and a page goes to the pool that had it.
+ *
+ * A lock on the relation keeps the file from being truncated or dropped; it is
+ * held for one run and never waited for.  Nor does a worker stand in the way of
+ * those who want the database for themselves: between two runs it looks whether
+ * somebody waits, and ends.
+ *
+ * Queries come first.  After a run a worker pauses for as long as the run took if
+ * queries wait for reads; so workers have half of the time of a device that is
+ * busy, and what they read, many pages at a time, costs it little.
+ *
+ * src/backend/storage/bufferpool/warm_worker.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_database.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/bufferpool_warm.h"
+#include "storage/bufmgr.h"
+#include "storage/dsm.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "storage/read_stream.h"
+#include "storage/smgr.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+#include "utils/relfilenumbermap.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+/* Pages of a run: four reads of 128 kB, all of which may be in flight. */
+#define RUN_PAGES 64
+
+/* The longest pause for queries. */
+#define PAUSE_MILLISECONDS 100
+
+/* After which a worker that pauses looks whether it is in the way. */
+#define LONGEST_WAIT_MILLISECONDS 200
+
+bool		BufferPoolHasReserve;
+
+static bool had_settings;		/* the last wait ended with other settings */
+
+/* ---- free buffers for the pages that are about to be read ---- */
+
+/* Pinned by this process. */
+static BufferDesc *reserve[RUN_PAGES];
+static int	reserved;
+
+static bool
+reserve_buffer(BufferPool *pool)
+{
+	Buffer		buffer = TakeFreeBuffer(pool);
+
+	if (!BufferIsValid(buffer))
+		return false;
+	reserve[reserved++] = GetBufferDescriptor(buffer - 1);
+	BufferPoolHasReserve = true;
+	return true;
+}
+
+/* Called by the buffer manager instead of looking for a victim. */
+BufferDesc *
+BufferPoolTakeReserved(void)
+{
+	BufferDesc *buf = reserve[--reserved];
+
+	BufferPoolHasReserve = reserved > 0;
+	return buf;
+}
+
+static void
+release_reserve(void)
+{
+	while (reserved > 0)
+	{
+		BufferDesc *buf = BufferPoolTakeReserved();
+
+		ReleaseBuffer(BufferDescriptorGetBuffer(buf));
+		StrategyFreeBuffer(buf);
+	}
+}
+
+/* ---- a run ---- */
+
+typedef struct Run
+{
+	WarmWork   *work;
+	const WarmRelation *relation;
+	const WarmWant *wants;
+	int			count;
+	BlockNumber blocks;			/* of the fork */
+	BufferPool *pool;
+	int			next;			/* want that the stream asks for next */
+	int			asked[RUN_PAGES];	/* wants that it has asked for, in order */
+	int			nasked;
+	int			got;			/* of them, those that have come */
+	int			counted;		/* wants that have ended one way or the other */
+} Run;
+
+static void
+count(Run *run, WarmCounter counter, int pages)
+{
+	WarmCount(counter, pages);
+	run->counted += pages;
+}
+
+static int32 *
+result_of(const Run *run, int i)
+{
+	return &WarmResults(run->work)[run->wants[i].number];
+}
+
+/* The buffer that has this page; -1 if none does. */
+static int
+find_page(const Run *run, BlockNumber block)
+{
+	BufferTag	tag;
+	uint32		hash;
+	LWLock	   *lock;
+	int			buf_id;
+
+	InitBufferTag(&tag, &run->relation->locator, run->relation->fork, block);
+	hash = BufTableHashCode(&tag);
+	lock = BufMappingPartitionLock(hash);
+	LWLockAcquire(lock, LW_SHARED);
+	buf_id = BufTableLookup(&tag, hash);
+	LWLockRelease(lock);
+	return buf_id;
+}
+
+/* The stream's next block, for which there is a free buffer. */
+static BlockNumber
+next_block(ReadStream * stream, void *arg, void *per_buffer_data)
+{
+	Run		   *run = arg;
+
+	for (; run->next < run->count; run->next++)
+	{
+		const WarmWant *want = &run->wants[run->next];
+
+		if (want->block >= run->blocks)
+		{
+			count(run, WARM_GONE, 1);
+			continue;
+		}
+		*result_of(run, run->next) = find_page(run, want->block);
+		if (*result_of(run, run->next) >= 0)
+		{
+			count(run, WARM_PRESENT, 1);
+			continue;
+		}
+		/* those asked for that were there after all have left theirs */
+		if (reserved <= run->nasked - run->got && !reserve_buffer(run->pool))
+		{
+			count(run, WARM_NO_ROOM, run->count - run->next);
+			run->next = run->count;
+			break;
+		}
+		run->asked[run->nasked++] = run->next;
+		return run->wants[run->next++].block;
+	}
+	return InvalidBlockNumber;
+}
+
+/*
+ * The page has been read, by this process if its buffer is in the pool.  To tell
+ * later whether anybody has used it, its usage count does not count this.
+ */
+static void
+note_read(Run *run, Buffer buffer)
+{
+	BufferDesc *buf = GetBufferDescriptor(buffer - 1);
+	uint32		state = LockBufHdr(buf);
+
+	if (BUF_STATE_GET_USAGECOUNT(state) > 0)
+		state -= BUF_USAGECOUNT_ONE;
+	UnlockBufHdr(buf, state);
+	*result_of(run, run->asked[run->got++]) = buf->buf_id;
+	count(run, WARM_READ, 1);
+}
+
+static void
+read_run(Run *run, Relation rel)
+{
+	ReadStream *stream;
+	Buffer		buffer;
+
+	if (!smgrexists(RelationGetSmgr(rel), run->relation->fork))
+	{
+		count(run, WARM_GONE, run->count);
+		return;
+	}
+	run->blocks = RelationGetNumberOfBlocksInFork(rel, run->relation->fork);
+	stream = read_stream_begin_relation(READ_STREAM_MAINTENANCE, NULL, rel,
+										run->relation->fork, next_block, run, 0);
+	while (BufferIsValid(buffer = read_stream_next_buffer(stream, NULL)))
+	{
+		note_read(run, buffer);
+		ReleaseBuffer(buffer);
+	}
+	read_stream_end(stream);
+	release_reserve();
+}
+
+/* The relation that has this file, locked; NULL if there is none, or it is. */
+static Relation
+open_relation(const RelFileLocator *locator, WarmCounter *why_not)
+{
+	Oid			oid = RelidByRelfilenumber(locator->spcOid, locator->relNumber);
+	Relation	rel;
+
+	*why_not = WARM_GONE;
+	if (!OidIsValid(oid))
+		return NULL;
+	if (!ConditionalLockRelationOid(oid, AccessShareLock))
+	{
+		*why_not = WARM_LEFT;
+		return NULL;
+	}
+	rel = try_relation_open(oid, NoLock);
+	if (rel == NULL)
+	{
+		UnlockRelationOid(oid, AccessShareLock);
+		return NULL;
+	}
+	if (RelFileLocatorEquals(rel->rd_locator, *locator) &&
+		rel->rd_rel->relpersistence != RELPERSISTENCE_TEMP)
+		return rel;
+	relation_close(rel, AccessShareLock);
+	return NULL;
+}
+
+/* A page that cannot be read costs its run, and is in the log. */
+static void
+do_run(Run *run)
+{
+	WarmCounter why_not;
+
+	PG_TRY();
+	{
+		Relation	rel;
+
+		StartTransactionCommand();
+		rel = open_relation(&run->relation->locator, &why_not);
+		if (rel == NULL)
+			count(run, why_not, run->count);
+		else
+		{
+			read_run(run, rel);
+			relation_close(rel, AccessShareLock);
+		}
+		CommitTransactionCommand();
+	}
+	PG_CATCH();
+	{
+		HOLD_INTERRUPTS();
+		EmitErrorReport();
+		AbortCurrentTransaction();
+		FlushErrorState();
+		reserved = 0;			/* the pins are gone with the transaction */
+		BufferPoolHasReserve = false;
+		RESUME_INTERRUPTS();
+	}
+	PG_END_TRY();
+	count(run, WARM_LEFT, run->count - run->counted);
+}
+
+/* ---- which run ---- */
+
+static bool
+belongs(const WarmWant *a, const WarmWant *b)
+{
+	return a->relation == b->relation && a->band == b->band &&
+		a->pool == b->pool && a->list == b->list;
+}
+
+/* Claim the next run of this group; returns false if there is none. */
+static bool
+claim_run(WarmWork *work, WarmGroup *group, Run *run)
+{
+	const WarmWant *wants = WarmWants(work);
+
+	memset(run, 0, sizeof(*run));
+	SpinLockAcquire(&work->mutex);
+	run->work = work;
+	run->wants = &wants[group->next];
+	while (group->next < group->end && run->count < RUN_PAGES &&
+		   belongs(&wants[group->next], run->wants))
+	{
+		group->next++;
+		run->count++;
+	}
+	SpinLockRelease(&work->mutex);
+	if (run->count == 0)
+		return false;
+	run->relation = &WarmRelations(work)[run->wants->relation];
+	run->pool = &BufferPools[run->wants->pool];
+	return true;
+}
+
+/* ---- in favour of others ---- */
+
+/* Does somebody want the database for himself? */
+static bool
+is_in_the_way(void)
+{
+	bool		free;
+
+	StartTransactionCommand();
+	free = ConditionalLockSharedObject(DatabaseRelationId, MyDatabaseId, 0,
+									   RowExclusiveLock);
+	CommitTransactionCommand();
+	return !free;
+}
+
+/* Does a session wait for a page to be read? */
+static bool
+queries_wait(void)
+{
+	for (int i = 0; i < MaxBackends; i++)
+	{
+		PGPROC	   *proc = GetPGProcByNumber(i);
+		uint32		event = proc->wait_event_info;
+
+		if (proc->isRegularBackend &&
+			(event == WAIT_EVENT_DATA_FILE_READ ||
+			 event == WAIT_EVENT_BUFFER_IO ||
+			 event == WAIT_EVENT_AIO_IO_COMPLETION ||
+			 event == WAIT_EVENT_AIO_IO_URING_EXECUTION))
+			return true;
+	}
+	return false;
+}
+
+static void
+wait_for(long milliseconds)
+{
+	if (milliseconds > 0)
+	{
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 milliseconds, WAIT_EVENT_BUFFER_POOL_WARM_PAUSE);
+		ResetLatch(MyLatch);
+	}
+	CHECK_FOR_INTERRUPTS();
+	had_settings = ConfigReloadPending;
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
+}
+
+/* After a run that took so long.  Returns false if the worker must go. */
+static bool
+pause_after(const Run *run, TimestampTz began)
+{
+	long		took = TimestampDifferenceMilliseconds(began, GetCurrentTimestamp());
+	long		pause = 0;
+
+	if (queries_wait())
+	{
+		WarmCount(WARM_PAUSES, 1);
+		pause = Min(took / 4, PAUSE_MILLISECONDS);
+	}
+	/* a worker's share of the rate, in kilobytes a second */
+	if (bufferpool_warm_rate > 0)
+		pause = Max(pause, (long) run->got * (BLCKSZ / 1024) * 1000 *
+					bufferpool_warm_workers / bufferpool_warm_rate - took);
+	do
+	{
+		long		part = Min(pause, LONGEST_WAIT_MILLISECONDS);
+
+		wait_for(part);
+		if (is_in_the_way())
+			return false;
+		pause = had_settings ? 0 : pause - part;
+	} while (pause > 0);
+	return true;
+}
+
+/* ---- a worker ---- */
+
+static void
+serve_group(WarmWork *work, WarmGroup *group)
+{
+	Run			run;
+
+	for (;;)
+	{
+		TimestampTz began = GetCurrentTimestamp();
+
+		if (!claim_run(work, group, &run))
+			return;
+		do_run(&run);
+		pg_atomic_fetch_sub_u32(&work->left[run.wants->list], run.count);
+		pgstat_report_stat(false);
+		if (!pause_after(&run, began))
+			return;
+	}
+}
+
+void
+BufferPoolWarmWorkerMain(Datum main_arg)
+{
+	dsm_segment *segment;
+	WarmWork   *work;
+	WarmGroup  *group;
+	Oid			database;
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	segment = dsm_attach(BufferPoolWarm->work);
+	if (segment == NULL)
+		proc_exit(0);			/* the leader is gone */
+	dsm_pin_mapping(segment);
+	work = dsm_segment_address(segment);
+	group = &WarmGroups(work)[DatumGetInt32(main_arg)];
+	memcpy(&database, MyBgworkerEntry->bgw_extra, sizeof(database));
+	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
+	serve_group(work, group);
+	proc_exit(0);
+}

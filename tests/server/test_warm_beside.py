@@ -1,0 +1,250 @@
+"""Warm starts beside others: databases, pools and tables change, processes end; standbys."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from server.conftest import BIN, Make
+from server.load import wait_for
+from server.pools import Session, create, fill, violations
+from server.warm import (
+    BUFFERS,
+    contents,
+    counted,
+    file,
+    is_complete,
+    parse,
+    restarted,
+    stat,
+    wait_until_warm,
+    warm_server,
+    warmed,
+)
+from tidepool.server import LIBRARIES, Instance
+
+# ---- beside it ----
+
+
+def slow_start(make: Make, rate: str = "400") -> Instance:
+    """A server that is reading its list back, slowly."""
+    server = warmed(make)
+    server.query("CREATE DATABASE other")
+    server.query("CREATE TABLE there AS SELECT generate_series(1, 20000) id", database="other")
+    server.query("SELECT count(*) FROM there", database="other")
+    server.stop()
+    server.configure({"bufferpool.warm_rate": rate, "bufferpool.warm_workers": "2"})
+    server.start()
+    wait_for("workers read", lambda: int(stat(server, "pages_read")) > 0)
+    return server
+
+
+def workers(server: Instance) -> list[str]:
+    return server.query(
+        "SELECT pid, datname FROM pg_stat_activity WHERE backend_type = 'buffer pool warm worker'"
+    ).splitlines()
+
+
+def at_full_speed(server: Instance) -> None:
+    server.query("ALTER SYSTEM SET bufferpool.warm_rate = 0", "SELECT pg_reload_conf()")
+    wait_until_warm(server)
+    assert is_complete(counted(server))
+    assert violations(server) == []
+
+
+def test_drop_database(make: Make) -> None:
+    """Nor does it keep anybody from having a database for himself."""
+    server = slow_start(make)
+    wait_for("a worker is in it", lambda: any("other" in worker for worker in workers(server)))
+    server.query("DROP DATABASE other")
+    at_full_speed(server)
+
+
+def test_copy_database(make: Make) -> None:
+    server = slow_start(make)
+    wait_for("a worker is in it", lambda: any("other" in worker for worker in workers(server)))
+    server.query("CREATE DATABASE copy TEMPLATE other")
+    at_full_speed(server)
+    assert server.query("SELECT count(*) FROM there", database="copy") == "20000"
+
+
+def test_locked_table(make: Make) -> None:
+    """A lock on a table is not waited for."""
+    server = warmed(make, table=300)
+    server.stop()
+    server.configure({"bufferpool.warm_rate": "8"})
+    server.start()
+    session = Session(server, "BEGIN; LOCK TABLE t; SELECT pg_sleep(600)")
+    asleep = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    wait_for("the table is locked", lambda: server.query(asleep) == "1")
+    at_full_speed(server)
+    assert counted(server)["left"] > 0
+    server.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+    )
+    session.result()
+
+
+def test_pools_change(make: Make) -> None:
+    server = slow_start(make)
+    create(server, "made", "lirs", "2MB")
+    server.query("ALTER BUFFER POOL made SET HANDLER arc")
+    server.query("ALTER BUFFER POOL made SET SIZE '1MB'")
+    server.query("ALTER TABLE t SET (buffer_pool = made)", "SELECT count(pad) FROM t")
+    server.query("DROP BUFFER POOL made CASCADE")
+    at_full_speed(server)
+
+
+def test_tables_change(make: Make) -> None:
+    """Truncated, dropped, extended beside it: what is read is right."""
+    server = slow_start(make)
+    fill(server, "x", 50)
+    server.query("DELETE FROM t WHERE id > 100", "VACUUM t", "TRUNCATE x")
+    server.query("INSERT INTO t SELECT i, 'new' FROM generate_series(1001, 3000) i")
+    at_full_speed(server)
+    assert server.query("SELECT count(*) FROM t") == "2100"
+    assert server.query("SELECT count(*) FROM t WHERE pad = 'new'") == "2000"
+
+
+@pytest.mark.parametrize("end", ["pg_cancel_backend", "pg_terminate_backend"])
+def test_ended_workers(make: Make, end: str) -> None:
+    server = slow_start(make)
+    for _ in range(2):
+        server.query(
+            f"SELECT {end}(pid) FROM pg_stat_activity"
+            " WHERE backend_type = 'buffer pool warm worker'"
+        )
+    at_full_speed(server)
+
+
+def test_ended_leader(make: Make) -> None:
+    """The list that it has not read to the end stays; another one begins to save."""
+    server = slow_start(make, rate="100")
+    old = file(server).read_bytes()
+    pid = stat(server, "pid")
+    server.query(f"SELECT pg_terminate_backend({pid})")
+    wait_for("it has ended", lambda: stat(server, "pid") not in (pid, ""))
+    wait_until_warm(server)
+    assert violations(server) == []
+    assert file(server).read_bytes() == old
+    assert server.query("SELECT pg_bufferpool_save_warm() IS NULL") == "t"
+
+
+def test_pages_in_use_stay(make: Make) -> None:
+    """With no room left, nothing is evicted for the list."""
+    server = warmed(make)
+    server.stop()
+    server.configure({"bufferpool.warm_rate": "8"})
+    server.start()
+    fill(server, "filler", BUFFERS)
+    server.query("SELECT count(pad) FROM filler")
+    before = {line for line in contents(server)}
+    evictions = "SELECT sum(evictions) FROM pg_stat_bufferpool"
+    evicted = int(server.query(evictions))
+    server.query("ALTER SYSTEM SET bufferpool.warm_rate = 0", "SELECT pg_reload_conf()")
+    wait_until_warm(server)
+    assert counted(server)["no_room"] > 0
+    assert int(server.query(evictions)) - evicted < 20  # catalogs
+    assert len(before - contents(server)) < 20
+    assert violations(server) == []
+
+
+def test_saving_beside_a_load(make: Make) -> None:
+    """A list that is saved while pages come and go can be read back."""
+    server = warmed(make, "lirs", table=1500)
+    stop = threading.Event()
+
+    def load() -> None:
+        while not stop.is_set():
+            server.query(
+                "SELECT count(pad) FROM t WHERE id % 3 = 0", "UPDATE t SET pad = 'y' WHERE id = 5"
+            )
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    try:
+        for _ in range(20):
+            assert int(server.query("SELECT pg_bufferpool_save_warm()")) > 0.8 * BUFFERS
+            _, pools = parse(file(server).read_bytes())
+            pages = [(p.database, p.file, p.fork, p.block) for p in pools[0].pages]
+            assert len(set(pages)) == len(pages)
+    finally:
+        stop.set()
+        thread.join()
+    server.stop("immediate")
+    restarted(server)
+
+
+# ---- settings and rights ----
+
+
+def test_off(make: Make) -> None:
+    server = warm_server(make, bufferpool__warm_start="off")
+    assert stat(server, "phase") == "off"
+    assert (
+        server.query("SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE '%warm%'")
+        == "0"
+    )
+    server.stop()
+    assert not file(server).exists()
+
+
+def test_autoprewarm(make: Make) -> None:
+    server = warm_server(make, shared_preload_libraries=f"{LIBRARIES}, pg_prewarm")
+    assert "are both on" in server.log.read_text()
+    assert "pg_prewarm.autoprewarm" in server.log.read_text()
+
+
+def test_rights(make: Make) -> None:
+    server = warm_server(make)
+    server.query("CREATE ROLE somebody LOGIN", "CREATE ROLE watcher LOGIN IN ROLE pg_monitor")
+    view = "SELECT phase FROM pg_stat_progress_bufferpool_warm"
+    assert server.query(view, user="watcher") != ""
+    for query in (view, "SELECT pg_bufferpool_save_warm()"):
+        run = server.run(server.bin / "psql", "-XAt", "-U", "somebody", "-c", query)
+        assert "permission denied" in run.stdout
+    assert (
+        "permission denied"
+        in server.run(
+            server.bin / "psql", "-XAt", "-U", "watcher", "-c", "SELECT pg_bufferpool_save_warm()"
+        ).stdout
+    )
+
+
+# ---- standby ----
+
+
+def test_standby(make: Make) -> None:
+    """A standby begins with its primary's list, saves its own, and is warm when promoted."""
+    primary = warmed(make)
+    before = contents(primary)
+    primary.query("SELECT pg_bufferpool_save_warm()", "CHECKPOINT")
+    standby = Instance(Path(make_directory()), BIN)
+    try:
+        primary.run(
+            primary.bin / "pg_basebackup", "-R", "-c", "fast", "-D", standby.data
+        ).check_returncode()
+        standby.configure({"unix_socket_directories": str(standby.directory)})
+        standby.start()
+        wait_until_warm(standby)
+        assert len(contents(standby) & before) > 0.95 * len(before)
+        assert violations(standby) == []
+        assert int(standby.query("SELECT pg_bufferpool_save_warm()")) > 0.95 * len(before)
+        standby.restart({})
+        wait_until_warm(standby)
+        primary.query("TRUNCATE t")
+        standby.query("SELECT pg_promote()")
+        assert len(contents(standby) & before) > 0
+        assert violations(standby) == []
+        standby.query("CREATE TABLE after (i int)")
+    finally:
+        standby.remove()
+
+
+def make_directory() -> str:
+    path = tempfile.mkdtemp(prefix="tidepool-test-")
+    Path(path).chmod(0o777)
+    return path
