@@ -142,16 +142,16 @@ def session(size: Size) -> Iterator[str]:
             )
 
 
-def one_session(server: Instance, size: Size) -> Path:
+def one_session(server: Instance, size: Size, begin_with: str = BEGIN) -> Path:
     """Run the statements in one session; return the recording."""
     warm_up, recording = server.directory / "warm.rec", server.directory / "one.rec"
     # a first recording, so that the catalog caches have seen the functions
-    begin = BEGIN.format(warm_up), END, BEGIN.format(recording)
+    begin = begin_with.format(warm_up), END, begin_with.format(recording)
     server.query(*begin, *session(size), END)
     return recording
 
 
-def clients(server: Instance, size: Size) -> Path:
+def clients(server: Instance, size: Size, begin_with: str = BEGIN) -> Path:
     """Run pgbench's clients; return the recording."""
     recording = server.directory / "clients.rec"
     scripts: list[str | Path] = []
@@ -160,7 +160,7 @@ def clients(server: Instance, size: Size) -> Path:
         path.write_text(text)
         path.chmod(0o644)
         scripts += ["-f", f"{path}@{weight}"]
-    server.query(BEGIN.format(recording))
+    server.query(begin_with.format(recording))
     done = server.run(
         *(server.bin / "pgbench", "-n", "-M", "prepared", "-s", str(size.scale)),
         *("-c", str(CLIENTS), "-j", "2", "-t", str(size.transactions), "--random-seed", "1"),

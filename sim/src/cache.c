@@ -34,11 +34,19 @@ bool
 cache_keep_extents(tps_cache *cache, double random_saving,
 				   double sequential_saving)
 {
-	tp_extents_settings settings;
 	uint32_t	slots = EXTENTS_MIN;
 
 	while (slots < cache->capacity)
 		slots *= 2;
+	return cache_keep_extents_in(cache, slots, random_saving, sequential_saving);
+}
+
+bool
+cache_keep_extents_in(tps_cache *cache, uint32_t slots, double random_saving,
+					  double sequential_saving)
+{
+	tp_extents_settings settings;
+
 	tp_extents_settings_of(cache->pool.policy, cache->params, &settings);
 	settings.random_saving = random_saving;
 	settings.sequential_saving = sequential_saving;

@@ -32,6 +32,11 @@ struct tps_cache
 bool		cache_keep_extents(tps_cache *cache, double random_saving,
 							   double sequential_saving);
 
+/* Likewise, in a table of this many slots: a power of two >= TP_EXTENT_PROBES. */
+bool		cache_keep_extents_in(tps_cache *cache, uint32_t slots,
+								  double random_saving,
+								  double sequential_saving);
+
 /* Is the frame one of the cache's?  In a layout, others have frames, too. */
 static inline bool
 cache_has(const tps_cache *cache, uint32_t frame)

@@ -22,7 +22,12 @@ enum
 	EVENT_WRITTEN,
 	EVENT_POOL,
 	EVENT_MOVED,
-	EVENT_PAGE_MOVED
+	EVENT_PAGE_MOVED,
+	EVENT_PHYSICAL_READ,
+	EVENT_PHYSICAL_WRITE,
+	EVENT_SSD_HAS,
+	EVENT_SSD_LOST,
+	EVENT_SSD
 };
 
 /* Flags of events that are the core's. */
@@ -34,6 +39,10 @@ enum
  * checkpointer; none: by who evicts the page.
  */
 #define EVENT_WRITTEN_AHEAD 0x1c00
+
+/* Flags of physical read: the server's SSD tier was asked, and has served it. */
+#define EVENT_SSD_ASKED 0x200
+#define EVENT_HIT 0x100
 
 /*
  * Flags of scan begin: the scan goes from the last block to the first; its

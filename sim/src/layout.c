@@ -272,6 +272,12 @@ other_event(tps_layout *layout, const tps_events *events, size_t i)
 			return true;
 		case EVENT_PAGE_MOVED:
 			return page_moved_event(layout, events, i);
+		case EVENT_PHYSICAL_READ:
+		case EVENT_PHYSICAL_WRITE:
+		case EVENT_SSD_HAS:
+		case EVENT_SSD_LOST:
+		case EVENT_SSD:
+			return true;
 		default:
 			return relation_event(layout, events, i);
 	}

@@ -160,6 +160,11 @@ replay_event(tps_replay *replay, const tps_events *events, size_t i)
 		case EVENT_POOL:
 		case EVENT_MOVED:
 		case EVENT_PAGE_MOVED:
+		case EVENT_PHYSICAL_READ:
+		case EVENT_PHYSICAL_WRITE:
+		case EVENT_SSD_HAS:
+		case EVENT_SSD_LOST:
+		case EVENT_SSD:
 			return true;
 		default:
 			return scan_event(replay, events, i);

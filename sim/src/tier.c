@@ -102,6 +102,7 @@ tps_tier_free(tps_tier *tier)
 	free(tier->stale);
 	free(tier->dirty);
 	free(tier->flushing);
+	free(tier->following);
 	tier_queue_free(&tier->queue);
 	free(tier);
 }

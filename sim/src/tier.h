@@ -13,6 +13,13 @@
 #include "opt_time.h"
 #include "tier_queue.h"
 
+/* A frame of a tier that follows a server's: its page is on its way, or there. */
+enum
+{
+	FOLLOWED_QUEUED = 1,
+	FOLLOWED_VALID
+};
+
 struct tps_tier
 {
 	tps_tier_options options;
@@ -28,6 +35,9 @@ struct tps_tier
 	uint32_t	dirty_count;
 	uint64_t   *flushing;		/* [capacity] room for pages to be sorted */
 	tier_queue	queue;			/* of pages on their way to the SSD */
+	unsigned char *following;	/* [capacity] state of a frame with a page, of
+								 * a tier that follows a server's; else NULL */
+	bool		useful;			/* of such a tier: pages come in */
 
 	/*
 	 * The device's own view of what is sequential, which costs are counted

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from tidepool.cli.main import tidepool
 from tidepool.errors import TidepoolError
 
-OURS = ("simulate", "curve", "compare", "policies")
+OURS = ("simulate", "curve", "compare", "ssd", "policies")
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -33,7 +33,7 @@ def test_group_help_lists_the_commands() -> None:
         assert f"\n  {name} " in output
 
 
-@pytest.mark.parametrize("name", ["simulate", "curve", "compare"])
+@pytest.mark.parametrize("name", ["simulate", "curve", "compare", "ssd"])
 def test_examples_in_help_parse(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import shlex
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tidepool.traces.formats.recording import END, HEADER, RECORD, Records
+from tidepool.traces.formats.recording_records import END, HEADER, RECORD, Records
 
 
 def records(path: Path) -> Records:

@@ -348,8 +348,29 @@ def test_off_and_on(start: Start) -> None:
     assert stat(instance, "used_pages") > 500
     instance.query("CREATE ROLE watcher LOGIN IN ROLE pg_monitor")
     instance.query("SELECT count(*) FROM pg_stat_ssd_tier, pg_ssd_tier_relations", user="watcher")
-    for call in ("pg_ssd_tier_disable()", "pg_ssd_tier_enable()", "pg_stat_reset_ssd_tier()"):
+    for call in (
+        *("pg_ssd_tier_disable()", "pg_ssd_tier_enable()", "pg_ssd_tier_reset()"),
+        "pg_stat_reset_ssd_tier()",
+    ):
         assert "permission denied" in refused(instance, f"SELECT {call}", "watcher")
+    check(instance)
+
+
+def test_reset(start: Start) -> None:
+    """A tier that is reset has no page, and knows of no extent."""
+    instance = start()
+    fill(instance)
+    read_all(instance)
+    settle(instance)
+    known = "SELECT count(*) FROM pg_ssd_tier_extents"
+    pages = stat(instance, "pages")
+    assert stat(instance, "used_pages") > 500 and int(instance.query(known)) > 10
+    assert instance.query("SELECT pg_ssd_tier_reset()") == "t"
+    assert stat(instance, "used_pages", "pages", "status") == (0, pages, "on")
+    assert instance.query(known) == "0"
+    read_all(instance)
+    settle(instance)
+    assert stat(instance, "used_pages") > 500
     check(instance)
 
 
@@ -377,7 +398,8 @@ def test_no_tier(make: Make) -> None:
     for view in ("pg_stat_ssd_tier", "pg_ssd_tier_relations", "pg_ssd_tier_extents"):
         assert instance.query(f"SELECT count(*) FROM {view}") == "0"
     assert instance.query("SELECT * FROM pg_ssd_tier_check()") == ""
-    assert "there is no SSD tier" in refused(instance, "SELECT pg_ssd_tier_enable()")
+    for call in ("pg_ssd_tier_enable()", "pg_ssd_tier_reset()"):
+        assert "there is no SSD tier" in refused(instance, f"SELECT {call}")
 
 
 def off(make: Make, path: Path | str, **settings: str) -> Instance:

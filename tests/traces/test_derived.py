@@ -145,6 +145,11 @@ def test_info_of_everything() -> None:
         "pool": 0,
         "moved": 0,
         "page_moved": 0,
+        "physical_read": 0,
+        "physical_write": 0,
+        "ssd_has": 0,
+        "ssd_lost": 0,
+        "ssd": 0,
     }
     assert (found.references, found.pages, found.one_touch) == (3, 3, 3)
     assert found.bytes == 3 * 8192

@@ -744,6 +744,13 @@ LANGUAGE C STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION pg_ssd_tier_disable()
     IS 'switch the SSD tier off, until pg_ssd_tier_enable() or a restart';
 
+CREATE FUNCTION pg_ssd_tier_reset()
+RETURNS boolean
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION pg_ssd_tier_reset()
+    IS 'empty the SSD tier and forget all temperatures, as when it began; returns what pg_ssd_tier_enable() does';
+
 CREATE FUNCTION pg_ssd_tier_check(
     OUT violation text,
     OUT number bigint)
@@ -888,6 +895,7 @@ REVOKE ALL ON FUNCTION pg_ssd_tier_get_relations() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_ssd_tier_get_extents() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_ssd_tier_enable() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_ssd_tier_disable() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_ssd_tier_reset() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_ssd_tier_check() FROM PUBLIC;
 REVOKE ALL ON pg_stat_ssd_tier, pg_ssd_tier_relations, pg_ssd_tier_extents FROM PUBLIC;
 REVOKE ALL ON pg_bufferpool, pg_stat_bufferpool, pg_stat_progress_bufferpool,

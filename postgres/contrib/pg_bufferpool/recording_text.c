@@ -14,6 +14,7 @@
 #include "recorder.h"
 #include "storage/bufferpool_internals.h"
 #include "storage/bufmgr.h"
+#include "storage/ssd_tier_internals.h"
 #include "utils/json.h"
 
 /* Pages read, and microseconds that this took if track_io_timing is on. */
@@ -112,9 +113,39 @@ DescribeServer(StringInfo text, const RecorderRequest *request)
 	append_number(text, "seed", BUFFERPOOL_SEED);
 	append_number(text, "buffers", NBuffers);
 	append_pools(text);
+	appendStringInfo(text, "\"physical\":%s,",
+					 request->sample_rate < 1 ? "false" : "true");
+	if (SsdTierConfigured)
+	{
+		appendStringInfoString(text, "\"ssd\":");
+		SsdTierDescribe(text);
+		appendStringInfoChar(text, ',');
+	}
 	append_number(text, "batch_size", bufferpool_batch_size);
 	append_number(text, "batch_threshold", bufferpool_batch_threshold);
 	appendStringInfo(text, "\"sample_rate\":%.17g}", request->sample_rate);
+}
+
+/* Pages that were read, and microseconds that each took on average. */
+static void
+append_read_times(StringInfo text)
+{
+	static const char *const names[RECORDED_NUM_READS] = {
+		"ssd", "disk_random", "disk_sequential"
+	};
+	RecordedReadTimes *times = BufferPoolRecordedReadTimes();
+
+	appendStringInfoString(text, "\"read_times\":{");
+	for (int i = 0; i < RECORDED_NUM_READS; i++)
+	{
+		uint64		pages = pg_atomic_read_u64(&times->pages[i]);
+		uint64		sum = pg_atomic_read_u64(&times->nanoseconds[i]);
+
+		appendStringInfo(text, "%s\"%s\":{\"pages\":" UINT64_FORMAT ",\"mean\":%.3f}",
+						 i > 0 ? "," : "", names[i], pages,
+						 pages > 0 ? (double) sum / pages / NS_PER_US : 0);
+	}
+	appendStringInfoString(text, "},");
 }
 
 /* How the recording ended.  names: a JSON object. */
@@ -124,6 +155,7 @@ DescribeOutcome(StringInfo text, const RecorderOutcome *outcome,
 {
 	appendStringInfoChar(text, '{');
 	append_number(text, "dropped", outcome->dropped);
+	append_read_times(text);
 	if (outcome->error[0] == '\0')
 		appendStringInfoString(text, "\"error\":null,");
 	else

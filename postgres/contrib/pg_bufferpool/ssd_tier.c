@@ -24,6 +24,7 @@ PG_FUNCTION_INFO_V1(pg_ssd_tier_get_relations);
 PG_FUNCTION_INFO_V1(pg_ssd_tier_get_extents);
 PG_FUNCTION_INFO_V1(pg_ssd_tier_enable);
 PG_FUNCTION_INFO_V1(pg_ssd_tier_disable);
+PG_FUNCTION_INFO_V1(pg_ssd_tier_reset);
 PG_FUNCTION_INFO_V1(pg_ssd_tier_check);
 
 /*
@@ -259,6 +260,16 @@ pg_ssd_tier_disable(PG_FUNCTION_ARGS)
 		ereport(LOG, (errmsg("the SSD tier is switched off by request")));
 	SsdTierWakeWriter();
 	PG_RETURN_VOID();
+}
+
+/* As after the first start: what it knows of pages that are not on it is lost, too. */
+Datum
+pg_ssd_tier_reset(PG_FUNCTION_ARGS)
+{
+	require_tier();
+	SsdTier.shared->anew = true;
+	SsdTierSwitch(SSD_TIER_ON, SSD_TIER_OFF);
+	return pg_ssd_tier_enable(fcinfo);
 }
 
 /* ---- verification ---- */

@@ -11,6 +11,7 @@ from tidepool.cli.advise import advise
 from tidepool.cli.compare import compare
 from tidepool.cli.curve import curve
 from tidepool.cli.failures import report
+from tidepool.cli.forecast import forecast
 from tidepool.cli.generate import generate
 from tidepool.cli.policies import policies_command
 from tidepool.cli.pools import pools
@@ -32,6 +33,7 @@ tidepool.add_command(simulate)
 tidepool.add_command(curve)
 tidepool.add_command(compare)
 tidepool.add_command(pools)
+tidepool.add_command(forecast)
 tidepool.add_command(trace)
 tidepool.add_command(server)
 trace.add_command(generate)

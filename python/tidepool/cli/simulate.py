@@ -32,6 +32,7 @@ from tidepool.cli.options import (
 from tidepool.cli.simulate_report import Printer
 from tidepool.cli.ssd import ssd_options
 from tidepool.errors import TidepoolError
+from tidepool.experiments.below import with_ssds
 from tidepool.experiments.pictures import picture
 from tidepool.experiments.plan import Plan
 from tidepool.experiments.runs import Run, divided_runs, grid_runs, unreached
@@ -182,10 +183,12 @@ def simulate(
         each = inputs(whole, where.executor is None, failures)
         done = replay_grids(each, plan.grids, where, failures)
         for input, of_trace in groupby(done, key=lambda pair: pair[0].input):
-            show(input, grid_runs(of_trace))
+            with failures.reported():
+                show(input, with_ssds(plan, input, grid_runs(of_trace), where))
         for input in inputs(divided, where.executor is None, failures):
             with failures.reported():
-                show(input, divided_runs(plan, input, where))
+                found = divided_runs(plan, input, where)
+                show(input, with_ssds(plan, input, found, where))
     if plot and runs:
         from tidepool.plots import save
 

@@ -16,7 +16,8 @@ from tidepool.simulation import DEVICES, parse_device
 from tidepool.simulation.ssd import NO_SSD, OPT, WRITE_BUFFER, SsdResult
 
 
-def _policy_names() -> list[str]:
+def ssd_policy_names() -> list[str]:
+    """Return the names of all policies on an SSD."""
     return [policy.name for policy in (*policies(), OPT, NO_SSD)]
 
 
@@ -26,7 +27,7 @@ ssd_options = together(
     list_option(
         "--ssd-policy",
         "ssd_policies",
-        kind=Parsed("policies", parse_ssd_policies, _policy_names),
+        kind=Parsed("policies", parse_ssd_policies, ssd_policy_names),
         metavar="NAME[:k=v,…],…",
         help="Put an SSD with this policy (tac, any other, opt, none) below memory.",
     ),
@@ -89,6 +90,10 @@ ssd_options = together(
 )
 
 
+def _server_hits(result: SsdResult) -> str:
+    return "" if result.recorded_hits is None else count(result.recorded_hits)
+
+
 def print_tiers(rows: Sequence[tuple[str, int, str, SsdResult]]) -> None:
     """Print what SSD tiers counted: policy and frames in memory, policy on the SSD, result."""
     first = rows[0][3]
@@ -102,6 +107,9 @@ def print_tiers(rows: Sequence[tuple[str, int, str, SsdResult]]) -> None:
         ("SSD writes", lambda r: count(r.ssd_writes)),
         ("GB per TB", lambda r: f"{r.written_per_tb / 1e9:.0f}"),
     ]
+    if any(result.recorded_hits is not None for *_, result in rows):
+        columns.insert(2, ("hits", lambda r: count(r.hits)))
+        columns.insert(3, ("server's", _server_hits))
     for name in ("dropped", "flushed", "too_dear"):
         if any(getattr(result, name) for *_, result in rows):
             columns.append((name.replace("_", " "), lambda r, name=name: count(getattr(r, name))))

@@ -147,6 +147,7 @@ def _server(recorded: Recorded) -> str:
         f"PostgreSQL {recorded.server_version}, {recorded.algorithm}{parameters},"
         f" {recorded.buffers:,} buffers{sample}"
         + "".join(f"; {pool.name}: {pool.policy}, {pool.buffers:,}" for pool in recorded.pools)
+        + (f"; SSD: {recorded.ssd.spec}, {recorded.ssd.pages:,} pages" if recorded.ssd else "")
     )
 
 

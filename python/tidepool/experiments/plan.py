@@ -96,12 +96,12 @@ class Plan:
                 "a pool above an SSD cannot be resized", "Leave out the resizes or the SSD."
             )
 
-    def _check_as_recorded(self) -> None:
+    def _check_as_recorded(self, trace: Trace) -> None:
         """Raise TidepoolError for what cannot be asked of the pools of a recording."""
         otherwise = "Name policies and frames to replay the recording into one pool."
         if self.sample is not None:
             raise TidepoolError("pools cannot be sampled", otherwise)
-        if self.ssd is not None and self.ssd.specs:
+        if self.ssd is not None and self.ssd.specs and not self.follows(trace):
             raise TidepoolError("pools above an SSD are not simulated", otherwise)
         if self.resizes:
             raise TidepoolError("a recording says how its pools were resized", otherwise)
@@ -121,6 +121,20 @@ class Plan:
             frames=self.frames or (GivenSize(str(recorded.frames), Size(frames=recorded.frames)),),
             seeds=self.seeds or (recorded.seed,),
             batch=batch if self.batch is None else self.batch,
+        )
+
+    def follows(self, trace: Trace) -> bool:
+        """Whether SSDs get what the recording says that the server read and wrote.
+
+        So they do if memory is as it was in the server.
+        """
+        recorded = trace.recorded
+        return (
+            recorded is not None
+            and recorded.physical
+            and not (self.specs or self.frames or self.resizes or self.pools)
+            and self.sample is None
+            and bool(recorded.ssd or (self.ssd is not None and self.ssd.specs))
         )
 
     def divides(self, trace: Trace) -> bool:
@@ -150,7 +164,8 @@ class Plan:
         sizes = list(dict.fromkeys(input.frames(size) for size in plan.frames))
         options = self.options(input)
         if self.sample is None:
-            tiers = [None] if self.ssd is None else self.ssd.ssds(input.frames)
+            below = self.ssd is None or self.follows(input.trace)
+            tiers = [None] if below or self.ssd is None else self.ssd.ssds(input.frames)
             yield Grid(input, _cells(plan.specs, sizes, plan.seeds, tiers), options)
             return
         for seed in plan.seeds:
@@ -160,7 +175,7 @@ class Plan:
     def layouts(self, input: Input) -> list[Layout]:
         """Return the pools to replay a trace into: for each policy of DEFAULT and size in all."""
         if not self.pools:
-            self._check_as_recorded()
+            self._check_as_recorded(input.trace)
             assert input.trace.recorded is not None
             return [layout_as_recorded(input.trace, input.trace.recorded)]
         plan = self.of(input.trace)

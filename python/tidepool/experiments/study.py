@@ -12,6 +12,7 @@ from typing import Any
 
 from tidepool.errors import TidepoolError
 from tidepool.experiments.backend import Backend
+from tidepool.experiments.below import with_ssds
 from tidepool.experiments.comparison import SIZES, ComparisonPlan
 from tidepool.experiments.curves import SPREADS, CurvePlan
 from tidepool.experiments.layouts import LayoutPlan
@@ -120,12 +121,12 @@ def simulate(
     for trace in found:
         input = Input(trace if executor else kept(trace))
         if plan.divides(trace):
-            runs += divided_runs(plan, input, where)
+            runs += with_ssds(plan, input, divided_runs(plan, input, where), where)
             continue
         done = [pair for grid in plan.grids(input) for pair in replayed([grid], where)]
         if any(result.requests == 0 for _, results in done for result in results):
             raise warmup_too_long(trace)
-        runs += grid_runs(done)
+        runs += with_ssds(plan, input, grid_runs(done), where)
     return Results(runs)
 
 

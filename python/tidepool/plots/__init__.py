@@ -1,7 +1,8 @@
 """Pictures of results, made to be read at the width of a paper's column.
 
 A module for each kind: ``curves``, ``series`` (over time), ``bars``, ``heatmap``, ``reads``
-(live and simulated), ``times`` (by device); ``style`` is what they share.
+(live and simulated), ``times`` (by device), ``forecast`` (SSDs by size); ``style`` is what they
+share.
 
 Functions from results to a matplotlib Figure, and ``save``.  They keep no
 state and touch none of matplotlib's; nothing is shown on a screen.
@@ -9,6 +10,7 @@ state and touch none of matplotlib's; nothing is shown on a screen.
 
 from tidepool.plots.bars import Bar, bar_figure
 from tidepool.plots.curves import Point, curve_figure
+from tidepool.plots.forecast import forecast_figure
 from tidepool.plots.heatmap import HeatMap, heat_figure
 from tidepool.plots.reads import Reads, reads_figure
 from tidepool.plots.saving import check_picture, save, svg_text
@@ -26,6 +28,7 @@ __all__ = [
     "bar_figure",
     "check_picture",
     "curve_figure",
+    "forecast_figure",
     "heat_figure",
     "reads_figure",
     "save",

@@ -6,11 +6,19 @@
 - ``grid``: many replays on threads or a cluster; ``curves``: miss-ratio curves;
 - ``sizes``: cache sizes as users write them; ``events``: chunks as the C layer takes them;
 - ``future``: the next use of each page, for OPT;
-- ``ssd``, ``offline``, ``devices``: an SSD below memory, its OPT, device times.
+- ``ssd``, ``offline``, ``devices``: an SSD below memory, its OPT, device times;
+- ``below``: an SSD below a server, from its recording; ``forecast``: of several sizes.
 """
 
+from tidepool.simulation.below import (
+    FollowingTier,
+    has_physical_io,
+    replay_recorded_ssd,
+    simulate_below,
+)
 from tidepool.simulation.curves import Curve, exact_lru_curve, sampled_curves
 from tidepool.simulation.devices import DEVICES, Device, parse_device
+from tidepool.simulation.forecast import Endurance, Forecast, SsdForecast, forecast_ssd
 from tidepool.simulation.grid import Cell, simulate
 from tidepool.simulation.layout_replay import LayoutReplay, simulate_layouts
 from tidepool.simulation.layouts import (
@@ -32,6 +40,9 @@ __all__ = [
     "Cell",
     "Curve",
     "Device",
+    "Endurance",
+    "FollowingTier",
+    "Forecast",
     "Layout",
     "LayoutReplay",
     "LayoutResult",
@@ -43,17 +54,22 @@ __all__ = [
     "Sampling",
     "Size",
     "Ssd",
+    "SsdForecast",
     "SsdPolicySpec",
     "SsdResult",
     "count_pages",
     "exact_lru_curve",
+    "forecast_ssd",
+    "has_physical_io",
     "main_pools",
     "parse_device",
     "parse_size",
     "parse_ssd_policy",
     "recorded_layout",
     "relation_numbers",
+    "replay_recorded_ssd",
     "sampled_curves",
     "simulate",
+    "simulate_below",
     "simulate_layouts",
 ]

@@ -155,6 +155,7 @@ class SsdResult:
     ssd_read_time: float
     disk_write_time: float
     ssd_write_time: float
+    recorded_hits: int | None = None  # of a replay of what a server ran: hits of the server's SSD
 
     @property
     def times(self) -> tuple[float, float, float, float]:
@@ -179,6 +180,8 @@ class SsdResult:
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
         out = asdict(self)
+        if self.recorded_hits is None:
+            del out["recorded_hits"]
         out["bytes_written"] = self.ssd_writes * PAGE_BYTES
         out["written_per_tb"] = round(self.written_per_tb)
         for name in ("disk_read_time", "ssd_read_time", "disk_write_time", "ssd_write_time"):
@@ -199,18 +202,7 @@ class Tier:
 
     def _make(self, seed: int) -> Any:
         ssd, spec = self.ssd, self.ssd.spec
-        options = ffi.new(
-            "tps_tier_options *",
-            {
-                "disk": ssd.disk.handle(),
-                "ssd": ssd.device.handle(),
-                "write_back": ssd.write_back,
-                "write_buffer": ssd.write_buffer,
-                "dirty_limit": DIRTY_LIMIT,
-                "write_budget": ssd.write_budget * MB / PAGE_BYTES,
-                "write_budget_per_day": ssd.write_budget_per_day * MB / PAGE_BYTES,
-            },
-        )
+        options = tier_options(ssd)
         if spec.policy == NO_SSD:
             tier = lib.tps_tier_new_none(options)
         elif spec.policy == OPT:
@@ -247,7 +239,7 @@ class Tier:
             self._run_offline()
         sums = ffi.new("tps_tier_sums *")
         lib.tps_tier_totals(self._tier, sums)
-        return _result(self.ssd, sums)
+        return ssd_result(self.ssd, sums)
 
     def check(self) -> list[str]:
         """Return the invariants that do not hold: an empty list, unless there is a defect."""
@@ -289,7 +281,24 @@ def tier_bytes(ssd: Ssd) -> int:
     return ssd.frames * (per_frame + _TABLE_BYTES + EXTENT_BYTES)
 
 
-def _result(ssd: Ssd, sums: Any) -> SsdResult:
+def tier_options(ssd: Ssd) -> Any:
+    """Return a tps_tier_options *."""
+    return ffi.new(
+        "tps_tier_options *",
+        {
+            "disk": ssd.disk.handle(),
+            "ssd": ssd.device.handle(),
+            "write_back": ssd.write_back,
+            "write_buffer": ssd.write_buffer,
+            "dirty_limit": DIRTY_LIMIT,
+            "write_budget": ssd.write_budget * MB / PAGE_BYTES,
+            "write_budget_per_day": ssd.write_budget_per_day * MB / PAGE_BYTES,
+        },
+    )
+
+
+def ssd_result(ssd: Ssd, sums: Any) -> SsdResult:
+    """Return what a tier has counted: a tps_tier_sums *."""
     reads = sums.random_reads + sums.sequential_reads
     hits = sums.random_hits + sums.sequential_hits
     return SsdResult(

@@ -26,6 +26,7 @@ DTYPES: dict[str, Any] = {
 }
 
 LAST_REFERENCE = Kind.WRITE  # kinds up to this one reference a page
+BELOW = (Kind.PHYSICAL_READ, Kind.PHYSICAL_WRITE, Kind.SSD_HAS, Kind.SSD_LOST, Kind.SSD)  # memory
 OF_ONE_PAGE = (Kind.PINNED, Kind.UNPINNED, Kind.DIRTIED, Kind.WRITTEN, Kind.PAGE_MOVED)
 
 
@@ -119,3 +120,10 @@ def of_one_page(chunk: Chunk) -> NDArray[np.bool_]:
     if chunk.kind is None:
         return rows
     return rows | np.isin(chunk.kind, OF_ONE_PAGE)
+
+
+def below_memory(chunk: Chunk) -> NDArray[np.bool_]:
+    """Return which rows are of what a server read and wrote below memory."""
+    if chunk.kind is None:
+        return np.zeros(len(chunk), np.bool_)
+    return np.isin(chunk.kind, BELOW)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tidepool._sim import ffi, lib
 from tidepool.errors import TraceError
-from tidepool.traces.columns import of_one_page, references, select
+from tidepool.traces.columns import below_memory, of_one_page, references, select
 from tidepool.traces.model import Chunk, Trace
 from tidepool.traces.page_table import PageTable
 
@@ -31,6 +31,7 @@ class SampledTrace(Trace):
         position = 0
         for chunk in self._trace.chunks():
             rows = in_sample(chunk.page, self.rate, self.seed) | ~of_one_page(chunk)
+            rows &= ~below_memory(chunk)
             if rows.any():
                 yield select(chunk, rows, position)
             position += len(chunk)
@@ -63,7 +64,8 @@ def sample_trace(trace: Trace, rate: float, seed: int = 0) -> Trace:
     Spatial sampling as in SHARDS (Waldspurger et al., FAST 2015): a cache of
     rate times the size sees about the miss ratio of the whole trace.  Times
     stay, and so do scan and forget events, whose ranges are not of single
-    pages.
+    pages.  What is read and written below memory is left out: it is not that of
+    a smaller cache.
 
     Raises TraceError unless the rate is above 0 and at most 1.
     """

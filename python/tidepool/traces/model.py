@@ -44,6 +44,12 @@ class Kind(IntEnum):
     ``bitmaps`` from now on, JSON as in pools.RecordedPool; without a name, it
     ceased to exist.  MOVED: a buffer of ``pool`` went to pool number ``count``.
     PAGE_MOVED: a resident page went to ``pool``.
+
+    Below memory: PHYSICAL_READ and PHYSICAL_WRITE, ``count`` blocks from
+    ``page`` on were read or written at once.  Of a server's SSD tier: SSD_HAS,
+    the page can be read from the SSD now; SSD_LOST, ``count`` pages have lost
+    their places there (0: all of the fork); SSD, the tier's state from now on,
+    in ``bitmaps``, JSON as in provenance.SsdState.
     """
 
     READ = 0
@@ -59,6 +65,11 @@ class Kind(IntEnum):
     POOL = 10
     MOVED = 11
     PAGE_MOVED = 12
+    PHYSICAL_READ = 13
+    PHYSICAL_WRITE = 14
+    SSD_HAS = 15
+    SSD_LOST = 16
+    SSD = 17
 
 
 class Flag(IntFlag):
@@ -69,7 +80,8 @@ class Flag(IntFlag):
     SEQUENTIAL = 0x10  # through a sequential scan
     BITMAP = 0x20  # through a bitmap scan
     INDEX = 0x40  # through an index scan
-    HIT = 0x100  # the recording server found the page resident
+    HIT = 0x100  # the recording server found the page resident; PHYSICAL_READ: on its SSD
+    SSD_ASKED = 0x200  # PHYSICAL_READ: the server's SSD tier was on, and asked
     BACKWARD = 0x200  # SCAN_BEGIN: towards lower block numbers
     STEPS = 0x2000  # SCAN_BEGIN: only SCAN_ADVANCE advances the scan, not its reads
     COMPANION = 0x4000  # SCAN_BEGIN: one of several processes of a scan
@@ -101,7 +113,7 @@ class Chunk:
     pool: NDArray[np.uint8] | None = None  # of a reference: where the page is, or comes into
     bitmaps: Mapping[int, bytes] = field(default_factory=dict)
     # ^ by row: of a bitmap scan's SCAN_BEGIN, one bit per block group of 128
-    #   blocks, least significant bit first; of a POOL, its definition
+    #   blocks, least significant bit first; of a POOL, its definition; of SSD, the state
 
     def __len__(self) -> int:
         return len(self.page)

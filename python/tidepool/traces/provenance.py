@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 # what a server with this algorithm for all of its buffers does in fact: keep never
 # evicts, so that the clock chooses
@@ -36,6 +39,71 @@ class RecordedPool:
         return _policy(REPLAYED_AS.get(self.algorithm, self.algorithm), self.parameters)
 
 
+@dataclass(frozen=True)
+class RecordedSsd:
+    """The SSD tier of the server, when the recording began.
+
+    Attributes:
+        policy: the algorithm that chooses its pages.
+        parameters: its parameters that are not defaults.
+        pages: that it had room for.
+        capacity: pages that it had memory for.
+        used: pages that it had; a replay begins with none.
+        extents: in its table of temperatures.
+        write_buffers: pages that could wait to be written to it.
+        random_saving: microseconds that a random read of it saved.
+        sequential_saving: likewise, a sequential one.
+        useful: whether that was enough to bring pages in.
+    """
+
+    policy: str
+    parameters: str
+    pages: int
+    capacity: int
+    used: int
+    extents: int
+    write_buffers: int
+    random_saving: float
+    sequential_saving: float
+    useful: bool
+
+    @property
+    def spec(self) -> str:
+        """The policy to replay it with, as ``parse_ssd_policy`` takes it."""
+        return _policy(self.policy, self.parameters)
+
+
+@dataclass(frozen=True)
+class SsdState:
+    """What changes of an SSD tier: its pages, its savings (µs), whether it has been emptied."""
+
+    pages: int
+    random_saving: float
+    sequential_saving: float
+    useful: bool
+    emptied: bool
+
+
+@dataclass(frozen=True)
+class ReadTime:
+    """Reads of one kind: their pages, and microseconds that each took on average."""
+
+    pages: int
+    mean: float
+
+
+@dataclass(frozen=True)
+class ReadTimes:
+    """How long the server's physical reads took while it recorded.
+
+    A read of one block counts as random, one of several at once as sequential.
+    """
+
+    ssd: ReadTime
+    disk_random: ReadTime
+    disk_sequential: ReadTime
+
+
 def _policy(name: str, parameters: str) -> str:
     return f"{name}:{parameters}" if parameters else name
 
@@ -60,6 +128,9 @@ class Recorded:
         read_time: ... and the microseconds that they took; None: not measured.
         pools: those that there were at the start, DEFAULT the first; empty if
             the server never had another one during the recording.
+        physical: whether physical reads and writes are recorded.
+        ssd: its SSD tier; None: it had none, or the recording is of an older version.
+        read_times: how long reads took; None: not known.
     """
 
     server_version: str
@@ -75,6 +146,9 @@ class Recorded:
     reads: int | None = None
     read_time: int | None = None
     pools: tuple[RecordedPool, ...] = ()
+    physical: bool = False
+    ssd: RecordedSsd | None = None
+    read_times: ReadTimes | None = None
 
     @property
     def policy(self) -> str:
@@ -105,6 +179,10 @@ class Recorded:
             )
         if self.error:
             yield f"the recording ended early: {self.error}"
+        if self.ssd is not None and self.ssd.used > 0:
+            yield (
+                f"the SSD tier had {self.ssd.used:,} pages when the recording began, a replay none"
+            )
 
     def to_json(self) -> str:
         """Return it as text, from which ``parse_recorded`` makes it again."""
@@ -114,10 +192,13 @@ class Recorded:
 _TYPES: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "int": (int,),
+    "bool": (bool,),
     "float": (float, int),
     "int | None": (int, type(None)),
     "str | None": (str, type(None)),
     "tuple[RecordedPool, ...]": (list,),
+    "RecordedSsd | None": (dict, type(None)),
+    "ReadTimes | None": (dict, type(None)),
 }
 
 
@@ -130,14 +211,23 @@ def parse_recorded_pool(text: bytes) -> RecordedPool | None:
     return _pool(members) if members.get("name") else None
 
 
-def _pool(members: object) -> RecordedPool:
+def _members(kind: type[T], members: object) -> T:
+    """Return what an object describes, all of whose members must be there."""
     if not isinstance(members, dict):
-        raise ValueError("not a pool")
-    values = [members.get(field.name) for field in fields(RecordedPool)]
-    for field, value in zip(fields(RecordedPool), values, strict=True):
-        if isinstance(value, bool) or not isinstance(value, _TYPES[str(field.type)]):
-            raise ValueError(f"{field.name} of a pool is {value!r}")
-    pool = RecordedPool(*values)  # type: ignore[arg-type]
+        raise ValueError(f"no {kind.__name__}")
+    values = {field.name: members.get(field.name) for field in fields(kind)}  # type: ignore[arg-type]
+    for field in fields(kind):  # type: ignore[arg-type]
+        _check_type(f"{field.name} of {kind.__name__}", values[field.name], str(field.type))
+    return kind(**values)
+
+
+def _check_type(what: str, value: object, kind: str) -> None:
+    if not isinstance(value, _TYPES[kind]) or isinstance(value, bool) != (kind == "bool"):
+        raise ValueError(f"{what} is {value!r}")
+
+
+def _pool(members: object) -> RecordedPool:
+    pool = _members(RecordedPool, members)
     if not 0 <= pool.number < 256 or pool.buffers < 0:
         raise ValueError("a pool is out of range")
     return pool
@@ -151,6 +241,45 @@ def _pools(values: list[object]) -> tuple[RecordedPool, ...]:
     return pools
 
 
+def parse_ssd_state(text: bytes) -> SsdState:
+    """Return the state that a JSON object describes; raise ValueError if it is none."""
+    state = _members(SsdState, parse_object(text))
+    if not 0 <= state.pages < 1 << 32 or not _are_savings(state):
+        raise ValueError("an SSD is out of range")
+    return state
+
+
+def _are_savings(of: SsdState | RecordedSsd) -> bool:
+    return all(0 <= saving < math.inf for saving in (of.random_saving, of.sequential_saving))
+
+
+def _ssd(members: object) -> RecordedSsd | None:
+    if members is None:
+        return None
+    ssd = _members(RecordedSsd, members)
+    sizes = (ssd.pages, ssd.used, ssd.write_buffers)
+    if min(sizes) < 0 or not max(1, ssd.pages) <= ssd.capacity < 1 << 32:
+        raise ValueError("an SSD is out of range")
+    if not 8 <= ssd.extents < 1 << 32 or ssd.extents & (ssd.extents - 1) or not _are_savings(ssd):
+        raise ValueError("an SSD is out of range")
+    return ssd
+
+
+def parse_read_times(members: object) -> ReadTimes | None:
+    """Return what an object describes, or None; raise ValueError if it is damaged."""
+    if members is None:
+        return None
+    if not isinstance(members, dict):
+        raise ValueError("no read times")
+    times = ReadTimes(
+        **{field.name: _members(ReadTime, members.get(field.name)) for field in fields(ReadTimes)}
+    )
+    for time in (times.ssd, times.disk_random, times.disk_sequential):
+        if time.pages < 0 or not 0 <= time.mean < math.inf:
+            raise ValueError("a read time is out of range")
+    return times
+
+
 def parse_recorded(text: bytes | str) -> Recorded:
     """Return what a JSON object describes; unknown members are ignored.
 
@@ -160,11 +289,11 @@ def parse_recorded(text: bytes | str) -> Recorded:
     found = {field.name: members[field.name] for field in fields(Recorded) if field.name in members}
     for field in fields(Recorded):
         value = found.get(field.name)
-        if field.name in found and (
-            isinstance(value, bool) or not isinstance(value, _TYPES[str(field.type)])
-        ):
-            raise ValueError(f"{field.name} is {value!r}")
+        if field.name in found:
+            _check_type(field.name, value, str(field.type))
     found["pools"] = _pools(found.get("pools", []))
+    found["ssd"] = _ssd(found.get("ssd"))
+    found["read_times"] = parse_read_times(found.get("read_times"))
     try:
         recorded = Recorded(**found)
     except TypeError as error:

@@ -499,6 +499,8 @@ typedef struct tps_tier_sums
 	uint64_t	flushed;		/* dirty pages that went from the SSD to the
 								 * disk */
 	uint64_t	extents_forgotten;	/* for want of room for temperatures */
+	uint64_t	recorded_hits;	/* of a recording: pages that the server's SSD
+								 * has served */
 	double		disk_read_time; /* microseconds */
 	double		ssd_read_time;
 	double		disk_write_time;
@@ -532,6 +534,32 @@ void		tps_tier_totals(const tps_tier *tier, tps_tier_sums *totals);
 
 /* Set the counters to 0. */
 void		tps_tier_restart(tps_tier *tier);
+
+/*
+ * A tier under a policy, new and with no write buffer, that follows a server's: it
+ * is fed with a recording, not with what a cache reads and writes, and does what
+ * the server did with the same.  extents: slots of the table of temperatures, a
+ * power of two, at least 8.  Savings are 0, and no page comes in, until they are
+ * set.  False when memory ran out.
+ */
+bool		tps_tier_follow(tps_tier *tier, uint32_t extents);
+
+/*
+ * Microseconds that reads of the SSD save from now on, and whether the server
+ * finds that enough to bring pages in.
+ */
+void		tps_tier_set_savings(tps_tier *tier, double random,
+								 double sequential, bool useful);
+
+/* Such a tier has this many frames, at most the cache's capacity; or no page. */
+void		tps_tier_resize(tps_tier *tier, uint32_t frames);
+void		tps_tier_empty(tps_tier *tier);
+
+/*
+ * Feed further events of the recording: those of kind physical read and write,
+ * SSD has and SSD lost; others are ignored.
+ */
+void		tps_tier_feed_recorded(tps_tier *tier, const tps_events *events);
 
 /* As tps_cache_check, and the tier's own invariants. */
 int			tps_tier_check(const tps_tier *tier, char *text, size_t size);

@@ -57,6 +57,14 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_MOVED		11	/* a buffer has gone to the pool with this
 								 * number */
 #define RECORD_PAGE_MOVED	12	/* a resident page has gone to this pool */
+#define RECORD_PHYSICAL_READ 13 /* so many blocks from this one on are read at
+								 * once, below shared buffers */
+#define RECORD_PHYSICAL_WRITE 14	/* likewise, written */
+#define RECORD_SSD_HAS		15	/* this page can be read from the SSD now */
+#define RECORD_SSD_LOST		16	/* it has lost its place there; count 0: all
+								 * pages of the fork have */
+#define RECORD_SSD			17	/* state of the SSD tier: so many bytes of
+								 * text, in this process's next records */
 #define RECORD_READS_FOR	253 /* the scan that is in place of tablespace and
 								 * database is the one that the process's next
 								 * references with RECORD_FOR_SCAN are for */
@@ -76,6 +84,9 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_STEPS		0x2000	/* references do not advance the scan */
 #define RECORD_COMPANION	0x4000
 #define RECORD_MET			0x8000
+
+/* Flags of physical reads: the SSD tier was asked; RECORD_HIT: it has served them. */
+#define RECORD_SSD_ASKED	0x200
 
 /* Flags of written pages: by whom; none of them: who wants the buffer. */
 #define RECORD_BY_BGWRITER	0x400
@@ -99,7 +110,8 @@ typedef struct BufferRecord
 								 * RECORD_POOL_SHIFT: of a reference, the pool
 								 * that the page is in, or came in for; of
 								 * RECORD_POOL, the one that is defined; of
-								 * RECORD_MOVED, the one that the buffer left */
+								 * RECORD_MOVED, the one that the buffer left;
+								 * of what is below, the number of blocks */
 	uint16		flags;
 	uint8		fork;
 	uint8		kind;
@@ -150,6 +162,7 @@ extern PGDLLIMPORT bool *BufferPoolMetPinned;
 
 /* recorder_rings.c */
 extern uint32 BufferPoolRecordingSerial(void);
+extern bool BufferPoolRecordingAllPages(void);
 extern bool BufferPoolInSample(const BufferTag *tag);
 extern bool BufferPoolPutRecord(const BufferTag *tag, uint8 kind, uint32 flags,
 								int pool, uint64 time);
@@ -184,6 +197,34 @@ extern void BufferPoolRecordMetUnpinned(BufferDesc *buf);
 extern void BufferPoolRecordLeaves(BufferDesc *buf);
 extern uint64 BufferPoolRecorderTime(void);
 extern const char *BufferPoolParameters(void);
+
+/* recorded_io.c */
+
+/* What the time of physical reads is summed up by. */
+typedef enum RecordedReads
+{
+	RECORDED_SSD,
+	RECORDED_DISK_RANDOM,		/* of one block */
+	RECORDED_DISK_SEQUENTIAL,	/* of several at once */
+	RECORDED_NUM_READS
+} RecordedReads;
+
+/* Sums of a recording's physical reads. */
+typedef struct RecordedReadTimes
+{
+	pg_atomic_uint64 pages[RECORDED_NUM_READS];
+	pg_atomic_uint64 nanoseconds[RECORDED_NUM_READS];
+} RecordedReadTimes;
+
+extern RecordedReadTimes *BufferPoolRecordedReadTimes(void);
+extern void BufferPoolInitRecordedReadTimes(void);
+extern uint64 BufferPoolRecordBelow(uint8 kind, uint32 flags,
+									const RelFileLocator *locator,
+									ForkNumber fork, BlockNumber block,
+									int count);
+extern void BufferPoolRecordReadTime(RecordedReads kind, double microseconds,
+									 int pages);
+extern void BufferPoolRecordSsd(const char *text);
 
 /* recorded_scans.c */
 struct tp_scan_spec;

@@ -10,7 +10,18 @@
 #ifndef BUFFERPOOL_RECORDING_H
 #define BUFFERPOOL_RECORDING_H
 
+#include "storage/aio_types.h"
+#include "storage/block.h"
+#include "storage/relfilelocator.h"
+
 extern PGDLLIMPORT volatile uint32 *BufferPoolRecordingFlag;
+
+/* recorded_io.c: for the storage manager */
+extern PGDLLIMPORT const PgAioHandleCallbacks aio_recorded_read_cb;
+extern void BufferPoolRecordStartRead(PgAioHandle *ioh,
+									  const RelFileLocator *locator,
+									  ForkNumber fork, BlockNumber block,
+									  int count);
 
 /* May lag behind for an instant. */
 static inline bool

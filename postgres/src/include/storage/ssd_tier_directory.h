@@ -101,5 +101,6 @@ extern bool SsdTierIsUnwanted(const SsdTierRelation *relation,
 extern uint32 SsdTierFindSlot(const SsdTierRelation *relation,
 							  BlockNumber block);
 extern void SsdTierShowSlot(uint32 slot);
+extern void SsdTierFreeUnrecorded(uint32 slot);
 
 #endif							/* SSD_TIER_DIRECTORY_H */

@@ -12,6 +12,7 @@
 #define SSD_TIER_INTERNALS_H
 
 #include "datatype/timestamp.h"
+#include "lib/stringinfo.h"
 #include "port/atomics.h"
 #include "port/pg_crc32c.h"
 #include "storage/bufferpool_pool.h"
@@ -156,6 +157,16 @@ typedef struct SsdTierOwner
 								 * has written it */
 } SsdTierOwner;
 
+/* The state that a recording knows of; no padding. */
+typedef struct SsdTierRecorded
+{
+	double		random_saving;
+	double		sequential_saving;
+	uint32		slots;
+	uint32		recording;		/* its serial number */
+	uint64		useful;
+} SsdTierRecorded;
+
 typedef struct SsdTierShared
 {
 	uint64		shape;			/* which version and settings this is of */
@@ -163,6 +174,8 @@ typedef struct SsdTierShared
 	bool		warm;			/* what the slots have is from before the
 								 * start, and the writer is to keep it */
 	bool		saved;			/* a clean stop has saved it */
+	bool		anew;			/* before it is on again, the tier is to
+								 * forget all that it knows */
 
 	LWLock		lock;			/* guards all but the atomics and the pages in
 								 * the queue */
@@ -196,6 +209,7 @@ typedef struct SsdTierShared
 								 * are on the SSD, since it is not useful */
 	pg_atomic_uint64 counters[SSD_TIER_NUM_COUNTERS];
 	double		saved_time;		/* microseconds, by estimate */
+	SsdTierRecorded recorded;
 	TimestampTz stats_reset;
 
 	pg_atomic_uint64 disk_served;	/* when a read from the disk ended last */
@@ -253,9 +267,12 @@ extern void SsdTierUnlock(void);
 extern bool SsdTierSwitch(SsdTierStatus from, SsdTierStatus to);
 extern void SsdTierError(SsdTierCounter counter, int error);
 extern double SsdTierReadTime(SsdTierCost cost);
-extern void SsdTierMeasured(SsdTierCost cost, double microseconds);
+extern void SsdTierMeasured(SsdTierCost cost, double microseconds, int pages);
 extern void SsdTierFollowCosts(void);
 extern void SsdTierCalibrate(bool empty);
+extern void SsdTierBeginAnew(void);
+extern void SsdTierDescribe(StringInfo text);
+extern void SsdTierRecordState(bool emptied);
 
 /* budget.c */
 extern void SsdTierFollowSettings(void);

@@ -11,7 +11,7 @@ from tidepool.traces.formats.base import strip_compression
 from tidepool.traces.formats.csv import delimiter_of, first_line
 from tidepool.traces.formats.oracle_general import RECORD
 from tidepool.traces.formats.parquet_file import MAGIC as PARQUET_MAGIC
-from tidepool.traces.formats.recording import MAGIC as RECORDING_MAGIC
+from tidepool.traces.formats.recording_records import MAGIC as RECORDING_MAGIC
 from tidepool.traces.formats.registry import FORMATS, Format
 from tidepool.traces.formats.watt import WattTrace
 

@@ -177,21 +177,33 @@ BufferPoolRecordPageMoved(const BufferTag *tag, int pool)
 	BufferPoolWakeRecorder();
 }
 
-/*
- * Record that a pool has this definition from now on (definitions are
- * described in docs/trace-format.md).
- */
-void
-BufferPoolRecordDefinition(int pool, const char *text)
+/* Put an event that is a text: it is described in docs/trace-format.md. */
+static void
+put_event_of_text(uint8 kind, int pool, const char *text)
 {
 	uint64		time = BufferPoolRecorderTime();
 	BufferTag	tag = no_page;
 	size_t		size = strlen(text);
 
 	tag.blockNum = size;
-	if (BufferPoolPutRecord(&tag, RECORD_POOL, 0, pool, time))
+	if (BufferPoolPutRecord(&tag, kind, 0, pool, time))
 		BufferPoolPutText(text, size, pool, time);
 	BufferPoolWakeRecorder();
+}
+
+/* Record that a pool has this definition from now on. */
+void
+BufferPoolRecordDefinition(int pool, const char *text)
+{
+	put_event_of_text(RECORD_POOL, pool, text);
+}
+
+/* Record that the SSD tier is in this state from now on. */
+void
+BufferPoolRecordSsd(const char *text)
+{
+	if (BufferPoolRecordingAllPages())
+		put_event_of_text(RECORD_SSD, 0, text);
 }
 
 /* Record that this fork's blocks from first on are about to cease to exist. */

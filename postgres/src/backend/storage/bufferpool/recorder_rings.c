@@ -47,6 +47,7 @@ typedef struct RecorderShared
 	uint64		threshold;		/* pages with a lower hash are recorded */
 	uint64		dropped_before; /* sum over the rings at the start */
 	pg_atomic_uint32 scans;		/* announced to recordings alone */
+	RecordedReadTimes read_times;
 } RecorderShared;
 
 int			bufferpool_trace_buffers = -1;
@@ -173,6 +174,7 @@ BufferPoolRecorderShmemInit(void)
 	{
 		MemSet(shared, 0, sizeof(RecorderShared));
 		pg_atomic_init_u32(&shared->scans, 0);
+		BufferPoolInitRecordedReadTimes();
 	}
 	all->capacity = bufferpool_trace_buffers;
 	if (all->capacity == 0)
@@ -210,6 +212,19 @@ uint32
 BufferPoolRecordingSerial(void)
 {
 	return shared->serial;
+}
+
+/* A sample lacks what is below shared buffers. */
+bool
+BufferPoolRecordingAllPages(void)
+{
+	return BufferPoolRecording() && shared->threshold == PG_UINT64_MAX;
+}
+
+RecordedReadTimes *
+BufferPoolRecordedReadTimes(void)
+{
+	return &shared->read_times;
 }
 
 /* A number for a scan that no algorithm knows of. */
@@ -340,6 +355,7 @@ BufferPoolStartRecording(uint64 threshold, int recorder)
 	shared->threshold = threshold;
 	shared->recorder = recorder;
 	shared->dropped_before = dropped_ever();
+	BufferPoolInitRecordedReadTimes();
 	memset(BufferPoolMetPinned, 0, NBuffers * sizeof(bool));
 	pg_memory_barrier();
 	shared->recording = 1;

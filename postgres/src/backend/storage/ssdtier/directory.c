@@ -7,6 +7,8 @@
  * slot has the relation's number and the block, so nothing is found by a hash
  * alone.
  *
+ * What happens to pages is recorded here (docs/trace-format.md), under the lock.
+ *
  * All functions take the tier's lock, except the static ones and those of
  * ssd_tier_directory.h, which are called under it.  None allocates or raises
  * errors: truncation happens in critical sections.
@@ -17,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include "storage/bufferpool_recorder.h"
 #include "storage/ssd_tier_directory.h"
 
 /*
@@ -63,12 +66,23 @@ hide_slot(uint32 slot)
  * to it, the slot is not given to another page until that has ended.
  */
 void
-SsdTierFreeSlot(uint32 slot)
+SsdTierFreeUnrecorded(uint32 slot)
 {
 	hide_slot(slot);
 	if (slot_state(slot) & SSD_SLOT_QUEUED)
 		SsdTierCancelEntry(slot);
 	tp_tier_forget(&SsdTier.core, slot);
+}
+
+/* The same, recorded. */
+void
+SsdTierFreeSlot(uint32 slot)
+{
+	if (BufferPoolRecording())
+		(void) BufferPoolRecordBelow(RECORD_SSD_LOST, 0,
+									 &relation_in(slot)->locator, MAIN_FORKNUM,
+									 tp_page_of(&SsdTier.core.pool, slot).block, 1);
+	SsdTierFreeUnrecorded(slot);
 }
 
 /* The page's slot, or TP_NONE.  A slot that cannot be read is freed. */
@@ -90,6 +104,20 @@ SsdTierFindSlot(const SsdTierRelation *relation, BlockNumber block)
 }
 
 /* ---- reads ---- */
+
+/* A read, which is recorded; a replay goes by the same time. */
+static tp_access
+this_read(const RelFileLocator *locator, BlockNumber block, int nblocks,
+		  bool hit)
+{
+	tp_access	access = this_access();
+
+	if (BufferPoolRecording())
+		access.now = BufferPoolRecordBelow(RECORD_PHYSICAL_READ,
+										   RECORD_SSD_ASKED | (hit ? RECORD_HIT : 0),
+										   locator, MAIN_FORKNUM, block, nblocks);
+	return access;
+}
 
 /*
  * How many blocks from this one on are all in consecutive slots, or are all not
@@ -117,9 +145,8 @@ run_of(const SsdTierRelation *relation, BlockNumber block, uint32 nblocks,
 /* The blocks will be read from consecutive slots. */
 static void
 begin_hit(SsdTierRelation *relation, BlockNumber block, int nblocks,
-		  SsdTierRead *read)
+		  const tp_access *access, SsdTierRead *read)
 {
-	tp_access	access = this_access();
 	const tp_extents *extents = SsdTier.core.extents;
 
 	read->slot = SsdTierFindSlot(relation, block);
@@ -129,7 +156,7 @@ begin_hit(SsdTierRelation *relation, BlockNumber block, int nblocks,
 		uint64		sequential = extents->sequential;
 
 		tp_tier_read(&SsdTier.core, tp_page_make(relation_number(relation), block + i),
-					 read->slot + i, &access);
+					 read->slot + i, access);
 		SsdTier.shared->saved_time += extents->sequential > sequential ?
 			extents->settings.sequential_saving :
 			extents->settings.random_saving;
@@ -142,22 +169,23 @@ begin_hit(SsdTierRelation *relation, BlockNumber block, int nblocks,
  * waiting for it, or TP_NONE.
  */
 static uint32
-begin_miss(SsdTierRelation *relation, BlockNumber block)
+begin_miss(SsdTierRelation *relation, BlockNumber block,
+		   const tp_access *access)
 {
-	tp_access	access = this_access();
+	tp_access	offer = *access;
 	tp_page		page = tp_page_make(relation_number(relation), block);
 	uint32		slot = SsdTierFindSlot(relation, block);
 	uint32		entry;
 
-	tp_tier_read(&SsdTier.core, page, TP_NONE, &access);
+	tp_tier_read(&SsdTier.core, page, TP_NONE, access);
 	if (slot != TP_NONE || !SsdTierIsUseful())
 	{
 		SsdTierCount(SSD_TIER_PASSED_BY, 1);
 		return TP_NONE;
 	}
 	if (relation->choice == SSD_TIER_KEEP)
-		access.flags |= TP_KEEP;
-	slot = tp_tier_offer(&SsdTier.core, page, slot_is_usable, NULL, &access);
+		offer.flags |= TP_KEEP;
+	slot = tp_tier_offer(&SsdTier.core, page, slot_is_usable, NULL, &offer);
 	if (!tp_is_frame(slot))
 	{
 		SsdTierCount(SSD_TIER_REFUSED_NO_SLOT, slot == TP_NONE);
@@ -166,9 +194,9 @@ begin_miss(SsdTierRelation *relation, BlockNumber block)
 	if (tp_is_resident(&SsdTier.core.pool, slot))
 	{
 		hide_slot(slot);
-		tp_tier_evict(&SsdTier.core, slot, &access);
+		tp_tier_evict(&SsdTier.core, slot, &offer);
 	}
-	tp_tier_admit(&SsdTier.core, slot, page, &access);
+	tp_tier_admit(&SsdTier.core, slot, page, &offer);
 	SsdTierShowSlot(slot);
 	entry = SsdTierReserveEntry(slot, &relation->locator, block);
 	if (entry == TP_NONE)
@@ -226,11 +254,13 @@ SsdTierBeginRead(const SsdTierAsk *ask, const RelFileLocator *locator,
 	{
 		bool		hit;
 		bool		all = run_of(relation, block, nblocks, &hit) == nblocks;
+		tp_access	access;
 
 		relation->reads += nblocks;
 		read->hit = all && hit;
+		access = this_read(locator, block, nblocks, read->hit);
 		if (read->hit)
-			begin_hit(relation, block, nblocks, read);
+			begin_hit(relation, block, nblocks, &access, read);
 		else if (SsdTierIsUnwanted(relation, ask))
 			SsdTierCount(SSD_TIER_REFUSED_BY_CHOICE, nblocks);
 		else
@@ -238,12 +268,15 @@ SsdTierBeginRead(const SsdTierAsk *ask, const RelFileLocator *locator,
 			{
 				uint64		sequential = SsdTier.core.extents->sequential;
 
-				read->entries[i] = begin_miss(relation, block + i);
+				read->entries[i] = begin_miss(relation, block + i, &access);
 				if (i == 0)
 					read->cost = cost_of(relation, block, nblocks,
 										 SsdTier.core.extents->sequential > sequential);
 			}
 	}
+	else if (BufferPoolRecording())
+		(void) BufferPoolRecordBelow(RECORD_PHYSICAL_READ, 0, locator,
+									 MAIN_FORKNUM, block, nblocks);
 	SsdTierUnlock();
 }
 
@@ -292,6 +325,9 @@ SsdTierBeginWrite(const RelFileLocator *locator, BlockNumber block)
 	uint32		entry = TP_NONE;
 
 	SsdTierLock();
+	if (BufferPoolRecording())
+		(void) BufferPoolRecordBelow(RECORD_PHYSICAL_WRITE, 0, locator,
+									 MAIN_FORKNUM, block, 1);
 	relation = SsdTierFindRelation(locator);
 	slot = relation == NULL ? TP_NONE : SsdTierFindSlot(relation, block);
 	if (slot != TP_NONE)

@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "storage/bufferpool_recorder.h"
 #include "storage/md.h"
 #include "storage/ssd_tier_internals.h"
 
@@ -144,7 +145,13 @@ ssd_writev(SMgrRelation reln, ForkNumber forknum, BlockNumber blocknum,
 			return;
 		}
 	}
-	else if (forknum == MAIN_FORKNUM)
-		SsdTierForgetBlocks(locator, blocknum, nblocks);
+	else
+	{
+		if (BufferPoolRecording())
+			(void) BufferPoolRecordBelow(RECORD_PHYSICAL_WRITE, 0, locator,
+										 forknum, blocknum, nblocks);
+		if (forknum == MAIN_FORKNUM)
+			SsdTierForgetBlocks(locator, blocknum, nblocks);
+	}
 	mdwritev(reln, forknum, blocknum, buffers, nblocks, skipFsync);
 }

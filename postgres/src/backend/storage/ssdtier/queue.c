@@ -22,6 +22,7 @@
  */
 #include "postgres.h"
 
+#include "storage/bufferpool_recorder.h"
 #include "storage/ssd_tier_internals.h"
 
 static SsdTierEntryState
@@ -212,6 +213,11 @@ SsdTierEntryWritten(uint32 entry, bool written, pg_crc32c crc)
 	SsdTierLock();
 	if (written && !SsdTier.entries[entry].cancelled)
 	{
+		if (BufferPoolRecording())
+			(void) BufferPoolRecordBelow(RECORD_SSD_HAS, 0,
+										 &SsdTier.entries[entry].locator,
+										 MAIN_FORKNUM,
+										 SsdTier.entries[entry].block, 1);
 		slot->crc = crc;
 		pg_atomic_fetch_and_u32(&slot->state, ~SSD_SLOT_QUEUED);
 		pg_atomic_fetch_or_u32(&slot->state, SSD_SLOT_VALID);

@@ -29,6 +29,7 @@
 #include "storage/aio.h"
 #include "storage/aio_internal.h"
 #include "storage/bufferpool_internals.h"
+#include "storage/bufferpool_recorder.h"
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
 #include "storage/md.h"
@@ -133,7 +134,8 @@ measure_disk(PgAioHandle *ioh, const PgAioTargetData *target, int pages)
 		took /= pages;
 	else
 		took -= (pages - 1) * SsdTierReadTime(SSD_TIER_COST_DISK_SEQUENTIAL);
-	SsdTierMeasured(cost, Max(took, 0));
+	SsdTierMeasured(cost, Max(took, 0),
+					cost == SSD_TIER_COST_DISK_SEQUENTIAL ? pages : 1);
 }
 
 static PgAioResult
@@ -212,7 +214,8 @@ ssd_readv_complete(PgAioHandle *ioh, PgAioResult prior_result, uint8 cb_data)
 		SsdTierError(SSD_TIER_BAD_PAGES, 0);
 	if (good == wanted)
 		SsdTierMeasured(SSD_TIER_COST_SSD,
-						(double) ((uint32) BufferPoolNow() - told(ioh, 0)) / wanted);
+						(double) ((uint32) BufferPoolNow() - told(ioh, 0)) / wanted,
+						wanted);
 
 	/* the page after the good ones is bad; those behind it are read again */
 	for (int i = 0; i < wanted; i++)
@@ -331,6 +334,10 @@ ssd_startreadv(PgAioHandle *ioh, SMgrRelation reln, ForkNumber forknum,
 	if (forknum != MAIN_FORKNUM || !SsdTierIsOn() || is_skipped(nblocks) ||
 		(fd = SsdTierFile()) < 0)
 	{
+		if (BufferPoolRecording())
+			(void) BufferPoolRecordBelow(RECORD_PHYSICAL_READ, 0,
+										 &reln->smgr_rlocator.locator, forknum,
+										 blocknum, nblocks);
 		mdstartreadv(ioh, reln, forknum, blocknum, buffers, nblocks);
 		return;
 	}

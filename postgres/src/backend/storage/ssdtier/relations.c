@@ -19,6 +19,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "storage/bufferpool_recorder.h"
 #include "storage/ssd_tier_directory.h"
 
 uint32
@@ -122,6 +123,9 @@ SsdTierEnterRelation(const RelFileLocator *locator)
 void
 SsdTierLoseRelation(SsdTierRelation *relation)
 {
+	if (BufferPoolRecording() && relation->pages > 0)
+		(void) BufferPoolRecordBelow(RECORD_SSD_LOST, 0, &relation->locator,
+									 MAIN_FORKNUM, 0, 0);
 	hide_relation(relation);
 	SsdTierSetChoice(relation, SSD_TIER_AUTO);
 	SsdTierCount(SSD_TIER_INVALIDATED, relation->pages);

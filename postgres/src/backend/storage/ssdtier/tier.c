@@ -9,12 +9,14 @@
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "access/xlog.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/bufferpool_internals.h"
+#include "storage/bufferpool_recorder.h"
 #include "storage/shmem.h"
 #include "storage/ssd_tier_directory.h"
+#include "utils/json.h"
 #include "utils/timestamp.h"
 
 char	   *ssd_tier_path;
@@ -41,6 +43,7 @@ static tp_services services;
 typedef struct Configured
 {
 	const tp_policy *policy;
+	const char *parameters;		/* as configured, or empty */
 	double		params[TP_MAX_PARAMS];
 	uint32		capacity;		/* slots to reserve memory for; 0: no tier */
 } Configured;
@@ -83,6 +86,7 @@ configured(bool complain)
 		return result;
 	}
 	result.policy = find_policy(ssd_tier_policy);
+	result.parameters = "";
 	if (result.policy == NULL)
 	{
 		if (complain)
@@ -105,6 +109,8 @@ configured(bool complain)
 					 errhint("\"tidepool policies\" lists the parameters of each algorithm and their ranges.")));
 		tp_policy_defaults(result.policy, result.params);
 	}
+	else
+		result.parameters = ssd_tier_parameters;
 	result.capacity = Max(ssd_tier_size, ssd_tier_max_size);
 	return result;
 }
@@ -260,11 +266,21 @@ init_pool(void)
 	SsdTier.shared->slots = 0;
 }
 
+/* Nothing is known of any extent. */
+static void
+init_extents(void)
+{
+	tp_extents_settings settings;
+
+	tp_extents_settings_of(tier.policy, tier.params, &settings);
+	settings.random_saving = settings.sequential_saving = 0;
+	tp_extents_init(places.extents, extent_slots(tier.capacity), 1, &settings);
+}
+
 static void
 init_shared(void)
 {
 	SsdTierShared *shared = SsdTier.shared;
-	tp_extents_settings settings;
 
 	memset(shared, 0, sizeof(*shared));
 	LWLockInitialize(&shared->lock, LWTRANCHE_SSD_TIER);
@@ -275,9 +291,7 @@ init_shared(void)
 	tp_budget_init(&shared->budget);
 	for (int i = 0; i < SSD_TIER_NUM_COSTS; i++)
 		pg_atomic_init_u64(&shared->nanoseconds[i], 0);
-	tp_extents_settings_of(tier.policy, tier.params, &settings);
-	settings.random_saving = settings.sequential_saving = 0;
-	tp_extents_init(places.extents, extent_slots(tier.capacity), 1, &settings);
+	init_extents();
 	memset(SsdTier.relations, 0,
 		   SsdTier.max_relations * sizeof(SsdTierRelation));
 	init_pool();
@@ -350,6 +364,20 @@ SsdTierShmemInit(void)
 	SsdTierFollowControlFile();
 	SsdTierFollowCosts();
 	SsdTierFollowSettings();
+}
+
+/*
+ * Forget all that the tier knows.  It is not on, and empty: so nobody looks at
+ * the pool or the temperatures.
+ */
+void
+SsdTierBeginAnew(void)
+{
+	init_extents();
+	SsdTierLock();
+	init_pool();
+	SsdTierUnlock();
+	SsdTierFollowCosts();
 }
 
 /* Bytes of shared memory, without the write buffers. */
@@ -452,12 +480,18 @@ SsdTierReadTime(SsdTierCost cost)
 	return measured == 0 ? first_guess[cost] : (double) measured / 1000;
 }
 
+/* A recording sums up by the same. */
+StaticAssertDecl((int) SSD_TIER_COST_SSD == (int) RECORDED_SSD &&
+				 (int) SSD_TIER_COST_DISK_RANDOM == (int) RECORDED_DISK_RANDOM &&
+				 (int) SSD_TIER_COST_DISK_SEQUENTIAL == (int) RECORDED_DISK_SEQUENTIAL,
+				 "costs are recorded as others");
+
 /*
  * A read took so long for each of its pages.  Callable in critical sections.
  * Two processes that measure at the same time may lose one of the two.
  */
 void
-SsdTierMeasured(SsdTierCost cost, double microseconds)
+SsdTierMeasured(SsdTierCost cost, double microseconds, int pages)
 {
 	pg_atomic_uint64 *mean = &SsdTier.shared->nanoseconds[cost];
 	double		old = (double) pg_atomic_read_u64(mean);
@@ -465,6 +499,8 @@ SsdTierMeasured(SsdTierCost cost, double microseconds)
 
 	pg_atomic_write_u64(mean, (uint64) Max(1, old == 0 ? now :
 										   old + (now - old) / 64));
+	if (BufferPoolRecording())
+		BufferPoolRecordReadTime((RecordedReads) cost, microseconds, pages);
 }
 
 /*
@@ -488,6 +524,7 @@ SsdTierFollowCosts(void)
 	tp_tier_savings(&disk, &ssd, &SsdTier.core.extents->settings);
 	SsdTier.shared->useful = Max(disk.random_read, disk.sequential_read) >
 		USEFUL * ssd.random_read;
+	SsdTierRecordState(false);
 	SsdTierUnlock();
 }
 
@@ -517,4 +554,69 @@ SsdTierCalibrate(bool empty)
 	if (reads > 0)
 		pg_atomic_write_u64(&SsdTier.shared->nanoseconds[SSD_TIER_COST_SSD],
 							Max(1, (BufferPoolNow() - begin) * 1000 / reads));
+}
+
+/* ---- for recordings ---- */
+
+/*
+ * What a replay needs to know at the start: the members of the JSON object are
+ * described in docs/trace-format.md.
+ */
+void
+SsdTierDescribe(StringInfo text)
+{
+	tp_extents_settings settings;
+	uint32		pages;
+	uint32		used;
+	bool		useful;
+
+	SsdTierLock();
+	settings = SsdTier.core.extents->settings;
+	pages = SsdTier.shared->slots;
+	used = tp_resident(&SsdTier.core.pool);
+	useful = SsdTier.shared->useful;
+	SsdTierUnlock();
+	appendStringInfo(text, "{\"policy\":\"%s\",\"parameters\":",
+					 tier.policy->name);
+	escape_json(text, tier.parameters);
+	appendStringInfo(text,
+					 ",\"pages\":%u,\"capacity\":%u,\"used\":%u,"
+					 "\"extents\":%u,\"write_buffers\":%u,"
+					 "\"random_saving\":%.17g,\"sequential_saving\":%.17g,"
+					 "\"useful\":%s}",
+					 pages, SsdTier.capacity, used,
+					 SsdTier.core.extents->mask + 1, SsdTier.max_entries,
+					 settings.random_saving, settings.sequential_saving,
+					 useful ? "true" : "false");
+}
+
+/*
+ * Record the tier's size and savings, unless that was done in this recording and
+ * neither has changed; and whether it is empty.  The caller holds the lock.
+ */
+void
+SsdTierRecordState(bool emptied)
+{
+	SsdTierShared *shared = SsdTier.shared;
+	const tp_extents_settings *settings = &SsdTier.core.extents->settings;
+	SsdTierRecorded now = {
+		.random_saving = settings->random_saving,
+		.sequential_saving = settings->sequential_saving,
+		.slots = shared->slots,
+		.useful = shared->useful,
+	};
+	char		text[160];
+
+	if (!BufferPoolRecording())
+		return;
+	now.recording = BufferPoolRecordingSerial();
+	if (!emptied && memcmp(&now, &shared->recorded, sizeof(now)) == 0)
+		return;
+	shared->recorded = now;
+	snprintf(text, sizeof(text),
+			 "{\"pages\":%u,\"random_saving\":%.17g,"
+			 "\"sequential_saving\":%.17g,\"useful\":%s,\"emptied\":%s}",
+			 now.slots, now.random_saving, now.sequential_saving,
+			 now.useful ? "true" : "false", emptied ? "true" : "false");
+	BufferPoolRecordSsd(text);
 }

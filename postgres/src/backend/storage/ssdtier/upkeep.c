@@ -33,7 +33,7 @@ SsdTierSweep(uint32 slots)
 			if (SsdTier.shared->slots > 0 &&
 				tp_is_resident(&SsdTier.core.pool, hand) &&
 				relation_in(hand)->gone)
-				SsdTierFreeSlot(hand);
+				SsdTierFreeUnrecorded(hand);
 		}
 		more = SsdTier.shared->gone > 0;
 		SsdTierUnlock();
@@ -57,7 +57,7 @@ SsdTierEmpty(void)
 			 held++, slot++)
 		{
 			if (tp_is_resident(&SsdTier.core.pool, slot))
-				SsdTierFreeSlot(slot);
+				SsdTierFreeUnrecorded(slot);
 			quiet = quiet && slot_is_usable(NULL, slot);
 		}
 		SsdTierUnlock();
@@ -70,7 +70,7 @@ static bool
 leave(uint32 slot)
 {
 	if (tp_is_resident(&SsdTier.core.pool, slot))
-		SsdTierFreeSlot(slot);
+		SsdTierFreeUnrecorded(slot);
 	if (!slot_is_usable(NULL, slot))
 		return false;
 	tp_leave(&SsdTier.core.pool, slot);
@@ -101,6 +101,7 @@ SsdTierResize(uint32 slots)
 				break;
 			}
 		tp_extents_resize(SsdTier.core.extents, shared->slots);
+		SsdTierRecordState(false);
 		SsdTierUnlock();
 	}
 	return !stuck;

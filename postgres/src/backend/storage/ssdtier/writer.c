@@ -116,6 +116,19 @@ wanted_slots(void)
 	return Min((uint32) ssd_tier_size, SsdTier.capacity);
 }
 
+/* If that is wanted.  The tier is empty then.  Returns false if it is in use. */
+static bool
+begin_anew(void)
+{
+	if (!SsdTier.shared->anew)
+		return true;
+	if (!SsdTierEmpty())
+		return false;
+	SsdTierBeginAnew();
+	SsdTier.shared->anew = false;
+	return true;
+}
+
 /*
  * Begin with a file, and with the slots empty unless they are of that file.
  * Returns false if some are in use still.
@@ -133,11 +146,18 @@ switch_on(void)
 		SsdTierSwitch(SSD_TIER_STARTING, SSD_TIER_OFF);
 		return true;
 	}
-	if ((!shared->warm && !SsdTierEmpty()) || !SsdTierResize(slots))
+	if ((!shared->warm && !SsdTierEmpty()) || !begin_anew() ||
+		!SsdTierResize(slots))
 		return false;
 	pg_atomic_write_u32(&shared->errors, 0);
 	SsdTierCalibrate(!shared->warm);
 	SsdTierFollowCosts();
+	if (!shared->warm)
+	{
+		SsdTierLock();
+		SsdTierRecordState(true);
+		SsdTierUnlock();
+	}
 	SsdTierSwitch(SSD_TIER_STARTING, SSD_TIER_ON);
 	ereport(LOG,
 			(errmsg("the SSD tier has %u pages in \"%s\", %u of them in use",

@@ -1,0 +1,144 @@
+"""The records of a server's recording, and the texts that some of them have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tidepool.traces.model import Flag, Kind
+
+MAGIC = b"TPRECORD"
+VERSIONS = (2, 3, 4, 5)  # 2 has no pools, 3 no scans, 4 no physical reads and writes
+
+HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        ("version", "<u4"),
+        ("text_size", "<u4"),  # of the description that follows, padded to whole records
+        ("origin", "<u8"),  # of the records' times
+        ("page_size", "<u4"),
+        ("reserved", "<u4"),
+    ]
+)
+RECORD = np.dtype(
+    [
+        ("time", "<u8"),  # nanoseconds
+        ("tablespace", "<u4"),
+        ("database", "<u4"),
+        ("file", "<u4"),
+        ("block", "<u4"),  # of the end, bytes of the text that follows
+        ("process", "<u4"),  # as algorithms are told; pool, or blocks << POOL_SHIFT
+        ("flags", "<u2"),
+        ("fork", "u1"),
+        ("kind", "u1"),
+    ]
+)
+SCAN = np.dtype(  # the text of a scan's beginning; of a bitmap scan, count bytes follow
+    [("scan", "<u8"), ("count", "<u4"), ("size", "<u4")]
+)
+POOL_SHIFT = 24
+READS_FOR = 253  # the kind of records that name it
+TEXT = 254  # the kind of records that hold text, in place of a page
+END = 255  # the kind of the record that no record follows
+KINDS = (
+    Kind.READ,
+    Kind.WRITE,
+    Kind.SCAN_BEGIN,
+    Kind.SCAN_ADVANCE,
+    Kind.SCAN_END,
+    Kind.FORGET,
+    Kind.PINNED,
+    Kind.UNPINNED,
+    Kind.DIRTIED,
+    Kind.WRITTEN,
+    Kind.POOL,
+    Kind.MOVED,
+    Kind.PAGE_MOVED,
+    Kind.PHYSICAL_READ,
+    Kind.PHYSICAL_WRITE,
+    Kind.SSD_HAS,
+    Kind.SSD_LOST,
+    Kind.SSD,
+    READS_FOR,
+    TEXT,
+)
+WITH_TEXT = (Kind.POOL, Kind.SCAN_BEGIN, Kind.SSD)
+WITH_BLOCKS = (Kind.PHYSICAL_READ, Kind.PHYSICAL_WRITE, Kind.SSD_LOST)  # in place of a pool
+WITHOUT_PAGE = (Kind.POOL, Kind.MOVED, Kind.SCAN_ADVANCE, Kind.SCAN_END, Kind.SSD)
+
+Records = NDArray[np.void]
+
+
+@dataclass
+class _Text:
+    """A text whose records are being read."""
+
+    event: np.void  # that it belongs to
+    missing: int  # bytes
+    parts: bytes = b""
+
+
+class Texts:
+    """Puts texts together, whose records those of other processes may part.
+
+    They belong to definitions of pools, to scans that begin, and to states of an
+    SSD tier.  Such an event counts as happening at its last record.  One that lacks
+    a record, because the server had no room for it, is left out.
+    """
+
+    def __init__(self) -> None:
+        self._begun: dict[int, _Text] = {}  # by process
+
+    def taken(self, records: Records) -> tuple[Records, dict[int, bytes]]:
+        """Return the records of events, and their texts by row."""
+        special = np.flatnonzero(np.isin(records["kind"], (*WITH_TEXT, TEXT)))
+        if len(special) == 0:
+            return records, {}
+        found: dict[int, _Text] = {}  # by row before
+        for row in special.tolist():
+            record = records[row]
+            process = int(record["process"])
+            if record["kind"] != TEXT:
+                scan = record["kind"] == Kind.SCAN_BEGIN
+                self._begun[process] = _Text(
+                    record, SCAN.itemsize if scan else int(record["block"])
+                )
+            elif (text := self._add(process, record.tobytes())) is not None:
+                found[row] = text
+        kept = np.ones(len(records), np.bool_)
+        kept[special] = False
+        kept[list(found)] = True
+        changed = records.copy()
+        for row, text in found.items():
+            changed[row] = text.event
+        rows = np.cumsum(kept) - 1
+        return changed[kept], {int(rows[row]): text.parts for row, text in found.items()}
+
+    def _add(self, process: int, record: bytes) -> _Text | None:
+        """Add a record's text; return the whole one if it is complete."""
+        text = self._begun.get(process)
+        if text is None:
+            return None
+        part = record[8:24][: text.missing]
+        text.parts += part
+        text.missing -= len(part)
+        if text.missing == 0 and len(text.parts) == SCAN.itemsize and has_bitmap(text.event):
+            text.missing = int(np.frombuffer(text.parts, SCAN)[0]["count"])
+        if text.missing > 0:
+            return None
+        del self._begun[process]
+        return text
+
+
+def has_bitmap(event: np.void) -> bool:
+    """Whether the event is the beginning of a scan with a bitmap."""
+    return bool(event["kind"] == Kind.SCAN_BEGIN and event["flags"] & Flag.BITMAP)
+
+
+def places(records: Records) -> NDArray[np.uint64]:
+    """Return tablespace and database as one number."""
+    found: NDArray[np.uint64] = records["tablespace"].astype(np.uint64)
+    found = found << np.uint64(32) | records["database"]
+    return found

@@ -1,0 +1,227 @@
+/*
+ * tier_recorded.c
+ *	  A server's SSD tier again, from its recording.  See sim.h.
+ *
+ * The order of operations is that of the server
+ * (postgres/src/backend/storage/ssdtier/directory.c), so the policy sees the same
+ * calls.  What it cannot know is in the recording: when a copy could be read, and
+ * which pages lost their places for another reason than the policy's choice.
+ *
+ * Differences from the server, none of which a policy can tell unless a choice
+ * falls on the frame meanwhile:
+ *	1. A frame that is being read can be evicted.
+ *	2. So can one whose page was given up while it was being written.
+ *	3. The pages of a dropped relation go at once; the server frees them within
+ *	   about a second.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tier.h"
+
+bool
+tps_tier_follow(tps_tier *tier, uint32_t extents)
+{
+	tps_cache  *cache = tier->cache;
+
+	tier->following = calloc(cache->capacity, 1);
+	if (tier->following == NULL || !cache_keep_extents_in(cache, extents, 0, 0))
+		return false;
+	tier->core.extents = cache->extents;
+	return true;
+}
+
+void
+tps_tier_set_savings(tps_tier *tier, double random, double sequential,
+					 bool useful)
+{
+	tier->useful = useful;
+	tier->core.extents->settings.random_saving = random;
+	tier->core.extents->settings.sequential_saving = sequential;
+}
+
+/* ---- frames ---- */
+
+static uint32_t
+find(const tps_tier *tier, uint64_t page)
+{
+	return pagetable_find(&tier->cache->table, page);
+}
+
+static void
+lose(tps_tier *tier, uint32_t frame)
+{
+	tier->following[frame] = 0;
+	pagetable_remove(&tier->cache->table, cache_page_of(tier->cache, frame));
+	tp_tier_forget(&tier->core, frame);
+}
+
+static bool
+is_usable(void *arg, uint32_t frame)
+{
+	const tps_tier *tier = arg;
+
+	return tier->following[frame] != FOLLOWED_QUEUED;
+}
+
+void
+tps_tier_empty(tps_tier *tier)
+{
+	for (uint32_t frame = 0; frame < tier->cache->capacity; frame++)
+		if (cache_has(tier->cache, frame) &&
+			tp_is_resident(&tier->core.pool, frame))
+			lose(tier, frame);
+}
+
+void
+tps_tier_resize(tps_tier *tier, uint32_t frames)
+{
+	const tp_pool *pool = &tier->core.pool;
+
+	while (pool->header->frames < frames)
+		tps_cache_join(tier->cache, pool->header->frames);
+	while (pool->header->frames > frames)
+	{
+		uint32_t	last = pool->header->frames - 1;
+
+		if (tp_is_resident(pool, last))
+			lose(tier, last);
+		tps_cache_leave(tier->cache, last);
+	}
+}
+
+/* ---- reads ---- */
+
+/* Are all pages in consecutive frames, and can be read from there? */
+static bool
+is_hit(const tps_tier *tier, uint64_t page, uint32_t count)
+{
+	uint32_t	first = find(tier, page);
+
+	for (uint32_t i = 0; i < count; i++)
+	{
+		uint32_t	frame = find(tier, page + i);
+
+		if (frame == TP_NONE || frame != first + i ||
+			tier->following[frame] != FOLLOWED_VALID)
+			return false;
+	}
+	return true;
+}
+
+/* The page comes in from the disk. */
+static void
+miss(tps_tier *tier, uint64_t page, const tp_access *access)
+{
+	uint32_t	frame;
+
+	tp_tier_read(&tier->core, cache_page(page), TP_NONE, access);
+	if (find(tier, page) != TP_NONE || !tier->useful)
+		return;
+	frame = tp_tier_offer(&tier->core, cache_page(page), is_usable, tier, access);
+	if (!tp_is_frame(frame))
+	{
+		tier->totals.refused++;
+		return;
+	}
+	if (tp_is_resident(&tier->core.pool, frame))
+	{
+		pagetable_remove(&tier->cache->table, cache_page_of(tier->cache, frame));
+		tp_tier_evict(&tier->core, frame, access);
+	}
+	pagetable_enter(&tier->cache->table, page, frame);
+	tp_tier_admit(&tier->core, frame, cache_page(page), access);
+	tier->following[frame] = FOLLOWED_QUEUED;
+}
+
+static void
+physical_read(tps_tier *tier, uint64_t page, uint32_t count, unsigned flags,
+			  const tp_access *access)
+{
+	bool		asked = (flags & EVENT_SSD_ASKED) != 0;
+	bool		hit = asked && is_hit(tier, page, count);
+
+	for (uint32_t i = 0; i < count; i++)
+	{
+		tier_count_read(tier, tp_streams_access(&tier->reads, cache_page(page + i)),
+						hit);
+		if (hit)
+			tp_tier_read(&tier->core, cache_page(page + i), find(tier, page + i),
+						 access);
+		else if (asked)
+			miss(tier, page + i, access);
+	}
+	if (flags & EVENT_HIT)
+		tier->totals.recorded_hits += count;
+}
+
+/* ---- other events ---- */
+
+static void
+physical_write(tps_tier *tier, uint64_t page, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+	{
+		uint32_t	frame = find(tier, page + i);
+
+		tier_disk_write(tier, page + i);
+		if (frame == TP_NONE)
+			continue;
+		tp_tier_written(&tier->core, frame);
+		tier->following[frame] = FOLLOWED_QUEUED;
+	}
+}
+
+/* count 0: all pages of the fork. */
+static void
+lost(tps_tier *tier, uint64_t first, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+	{
+		uint32_t	frame = find(tier, first + i);
+
+		if (frame == TP_NONE)
+			continue;
+		tier->totals.dropped += tier->following[frame] == FOLLOWED_QUEUED;
+		lose(tier, frame);
+	}
+	for (uint32_t frame = 0; count == 0 && frame < tier->cache->capacity; frame++)
+		if (cache_has(tier->cache, frame) &&
+			tp_is_resident(&tier->core.pool, frame) &&
+			cache_page_of(tier->cache, frame) >> 32 == first >> 32)
+			lose(tier, frame);
+}
+
+void
+tps_tier_feed_recorded(tps_tier *tier, const tps_events *events)
+{
+	for (size_t i = 0; i < events->n; i++)
+	{
+		uint64_t	page = events->page[i];
+		uint32_t	count = events->count == NULL ? 0 : events->count[i];
+		unsigned	flags = events->flags == NULL ? 0 : events->flags[i];
+		tp_access	access = {.now = event_time(events, i)};
+		uint32_t	frame;
+
+		if (events->backend != NULL)
+			access.backend = events->backend[i];
+		switch (event_kind(events, i))
+		{
+			case EVENT_PHYSICAL_READ:
+				physical_read(tier, page, count, flags, &access);
+				break;
+			case EVENT_PHYSICAL_WRITE:
+				physical_write(tier, page, count);
+				break;
+			case EVENT_SSD_HAS:
+				frame = find(tier, page);
+				if (frame != TP_NONE)
+					tier->following[frame] = FOLLOWED_VALID;
+				tier_count_written(tier, 1);
+				break;
+			case EVENT_SSD_LOST:
+				lost(tier, page, count);
+				break;
+		}
+	}
+}
