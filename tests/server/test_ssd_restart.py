@@ -281,13 +281,13 @@ def test_table(start: Start, ssd: Path) -> None:
     database = next(relation[1] for relation in table.relations if relation[2] == int(node))
     blocks = (instance.data / "base" / str(database) / node).read_bytes()
     seen = 0
-    for slot, relation, block, crc in table.pages:
-        if table.relations[relation][2] == int(node):
+    for slot, place, block, crc in table.pages:
+        if table.relations[place][2] == int(node):
             seen += 1
             page = content[8192 * slot : 8192 * (slot + 1)]
             assert page == blocks[8192 * block : 8192 * (block + 1)]
             if seen <= 20:  # the checksum covers the identity, and is slow here
-                identity = struct.pack("<4I", *table.relations[relation], block)
+                identity = struct.pack("<4I", *table.relations[place], block)
                 assert crc == crc32c(identity + page)
     assert seen > 500
     for extent in table.extents:

@@ -99,7 +99,7 @@ pg_bufferpool_pools(PG_FUNCTION_ARGS)
 		values[9] = CStringGetTextDatum(definition.comment);
 		nulls[9] = definition.comment[0] == '\0';
 		values[10] = Int64GetDatum(pool == &DefaultBufferPool ? definition.target :
-								  BufferPoolDefinedSize(&definition));
+								   BufferPoolDefinedSize(&definition));
 		values[11] = Int64GetDatum(definition.least);
 		nulls[11] = definition.least == 0;
 		values[12] = Int64GetDatum(definition.most);
