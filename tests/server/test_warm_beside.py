@@ -147,8 +147,9 @@ def test_pages_in_use_stay(make: Make) -> None:
     server.query("ALTER SYSTEM SET bufferpool.warm_rate = 0", "SELECT pg_reload_conf()")
     wait_until_warm(server)
     assert counted(server)["no_room"] > 0
-    assert int(server.query(evictions)) - evicted < 20  # catalogs
-    assert len(before - contents(server)) < 20
+    # sessions and workers read catalogs; the list would have cost most of the buffers
+    assert int(server.query(evictions)) - evicted < BUFFERS // 10
+    assert len(before - contents(server)) < BUFFERS // 10
     assert violations(server) == []
 
 
@@ -235,9 +236,8 @@ def test_standby(make: Make) -> None:
         assert int(standby.query("SELECT pg_bufferpool_save_warm()")) > 0.95 * len(before)
         standby.restart({})
         wait_until_warm(standby)
-        primary.query("TRUNCATE t")
         standby.query("SELECT pg_promote()")
-        assert len(contents(standby) & before) > 0
+        assert len(contents(standby) & before) > 0.95 * len(before)
         assert violations(standby) == []
         standby.query("CREATE TABLE after (i int)")
     finally:

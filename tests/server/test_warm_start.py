@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -421,11 +420,11 @@ def test_full_disk(make: Make) -> None:
     server.query("SELECT pg_bufferpool_save_warm()")
     old = file(server).read_bytes()
     pid = stat(server, "pid")
-    subprocess.run(["prlimit", "--pid", pid, "--fsize=8192"], check=True)
+    server.run("prlimit", "--pid", pid, "--fsize=8192:").check_returncode()
     server.query("ALTER SYSTEM SET bufferpool.warm_save_interval = 1", "SELECT pg_reload_conf()")
     wait_for("saving fails", lambda: int(stat(server, "failed_saves")) > 0)
     assert stat(server, "pid") == pid
     assert file(server).read_bytes() == old
-    subprocess.run(["prlimit", "--pid", pid, "--fsize=unlimited"], check=True)
+    server.run("prlimit", "--pid", pid, "--fsize=unlimited:").check_returncode()
     wait_for("a list is saved", lambda: file(server).read_bytes() != old)
     parse(file(server).read_bytes())
