@@ -44,7 +44,9 @@ def rows(server: Instance, query: str) -> list[list[str]]:
         "SET client_min_messages = error",
         f"SELECT concat_ws(E'\\t', {query}",
     )
-    return [line.split("\t") for line in out.splitlines()]
+    found = [line.split("\t") for line in out.splitlines()]
+    # empty columns at the end of the last line are stripped with it
+    return [row + [""] * (len(found[0]) - len(row)) for row in found]
 
 
 def settings(server: Instance) -> Iterator[str]:

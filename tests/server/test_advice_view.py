@@ -276,6 +276,7 @@ def test_the_advisor_ends_and_comes_back(make: Make) -> None:
     """Terminated it is started again; killed it takes the server along, as any process does."""
     server = advised(make, "arc")
     fill(server, "t", 400)
+    wait_for("it runs", lambda: advisor(server) != "")
     pid = advisor(server)
     server.query(f"SELECT pg_terminate_backend({pid}, 10000)")
     assert advice(server) == {}

@@ -44,7 +44,7 @@ class Results(_Items[Result]):
         self.runs = tuple(runs)
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
-        """Yield a row per replay; what its SSD tier counted is in columns named tier_…."""
+        """Yield a row per replay; names of what its SSD tier counted begin with "tier"."""
         divided = any(isinstance(run.result, LayoutResult) for run in self.runs)
         sampled = any(run.result.sample_rate is not None for run in self.runs)
         tiered = any(run.result.ssd is not None for run in self.runs)
