@@ -16,7 +16,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def blocks(language: str, guide: str = "simulator") -> list[str]:
     text = (DOCS / f"{guide}.md").read_text()
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S)
+    return [block for of, block in fenced if of == language]
 
 
 COMMANDS = [line for block in blocks("sh") for line in block.splitlines()]

@@ -52,7 +52,7 @@ def test_the_reference_has_all_settings_views_and_functions(site: Path, make_onc
 def test_the_reference_has_all_policies_and_commands(site: Path) -> None:
     names = {heading.split(" ")[0] for heading in headings(site, "policies")}
     assert names == {policy.name for policy in policies()}
-    assert {"tidepool simulate", "tidepool trace generate zipf"} <= headings(site, "commands")
+    assert {"tidepool simulate", "tidepool trace info"} <= headings(site, "commands")
 
 
 def test_all_guides_are_in_a_chapter(site: Path) -> None:
