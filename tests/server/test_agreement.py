@@ -71,13 +71,7 @@ def replayed(trace: Trace) -> tuple[int, int]:
     return result.requests - result.misses, result.misses
 
 
-INEXACT = pytest.mark.xfail(strict=False, reason="a defect: replays miss a few of 7,000 hits")
-
-
-@pytest.mark.parametrize(
-    "algorithm",
-    [pytest.param(name, marks=INEXACT) if name == "pbm" else name for name in server_algorithms()],
-)
+@pytest.mark.parametrize("algorithm", server_algorithms())
 def test_one_session(make: Make, algorithm: str) -> None:
     # the background writer pins pages, too, for a moment
     server = make(algorithm, bufferpool__batch_size="1", bgwriter_lru_maxpages="0")

@@ -94,18 +94,7 @@ def scanning() -> Iterator[str]:
         yield f"UPDATE t SET pad = repeat('y', 750) WHERE id BETWEEN {low} AND {low + 30}"
 
 
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        pytest.param(
-            "pbm",
-            marks=pytest.mark.xfail(
-                strict=False, reason="a defect: replays miss some 20 of 25,200 hits in most runs"
-            ),
-        ),
-        "pbm_pq",
-    ],
-)
+@pytest.mark.parametrize("algorithm", ["pbm", "pbm_pq"])
 def test_one_session(make: Make, algorithm: str) -> None:
     server = make_filled(make, algorithm)
     # scans before the recording leave nothing that a replay would have to know
@@ -194,9 +183,6 @@ def test_a_scan_older_than_the_recording(make: Make, access: str) -> None:
 # ---- trails ----
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a defect: replays of trailing index scans miss some 20 of 9,400 hits"
-)
 def test_marks_of_index_scans(make: Make) -> None:
     """Index scans without blocks advance from mark to mark; who trails whom is found again."""
     server = make_filled(make, "pbm", **{"bufferpool.max_scans": "512"})
