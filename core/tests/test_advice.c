@@ -67,10 +67,10 @@ the_share_is_as_asked_for(void **unused)
 		uint32_t	rate = tp_sample_rate(frames, 1000);
 		double		found = 0;
 
-		assert_float_equal(tp_sample_fraction(rate), frames / 1000.0, 0.001);
+		assert_float_equal(tp_sample_fraction(rate), (frames / 1000.0), 0.001);
 		for (uint64_t relation = 1; relation <= 20; relation++)
 			found += sampled(relation, 0, 10000, rate);
-		assert_float_equal(found / 200, frames, 0.02 * frames + 1);
+		assert_float_equal((found / 200), frames, (0.02 * frames + 1));
 	}
 }
 

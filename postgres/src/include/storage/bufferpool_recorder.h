@@ -183,6 +183,8 @@ extern uint64 BufferPoolRecordsDropped(void);
 extern uint64 BufferPoolRecordSearch(void);
 extern void BufferPoolRecordNoChoice(void);
 extern void BufferPoolRecordChoice(void);
+extern void BufferPoolPutBelow(const BufferTag *tag, uint8 kind, uint32 flags,
+							   int count, uint64 time);
 extern uint64 BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
 										uint32 flags, int pool);
 extern void BufferPoolRecordDirtied(const BufferTag *tag);

@@ -24,6 +24,27 @@ static uint64 chosen_at;
 /* When this process's search for a victim began, if its algorithm was told. */
 static uint64 search_began;
 
+/*
+ * What happened below since the choice.  The page that comes into the buffer is
+ * recorded with the time of the choice, and the times of a ring do not fall: so
+ * this is put behind it.  A victim is written once, and with an SSD tier a
+ * page comes or goes with it, so MOST_HELD is ample; what is more goes into the
+ * ring at once, and the page seems to have been chosen later.
+ */
+#define MOST_HELD 16
+
+typedef struct HeldEvent
+{
+	uint64		time;
+	BufferTag	tag;
+	uint32		flags;
+	int			count;
+	uint8		kind;
+} HeldEvent;
+
+static HeldEvent held[MOST_HELD];
+static int	held_events;
+
 /* Nanoseconds on a clock that all processes share. */
 uint64
 BufferPoolRecorderTime(void)
@@ -38,7 +59,36 @@ BufferPoolRecorderTime(void)
 static uint64
 event_time(void)
 {
-	return search_began != 0 ? search_began : BufferPoolRecorderTime();
+	return search_began != 0 ? search_began :
+		chosen_at != 0 ? chosen_at : BufferPoolRecorderTime();
+}
+
+static void
+put_held(void)
+{
+	for (int i = 0; i < held_events; i++)
+		(void) BufferPoolPutRecord(&held[i].tag, held[i].kind, held[i].flags,
+								   held[i].count, held[i].time);
+	held_events = 0;
+}
+
+/* Record an event below shared buffers.  May be called in critical sections. */
+void
+BufferPoolPutBelow(const BufferTag *tag, uint8 kind, uint32 flags, int count,
+				   uint64 time)
+{
+	if (chosen_at == 0 || held_events == MOST_HELD)
+	{
+		put_held();
+		(void) BufferPoolPutRecord(tag, kind, flags, count, time);
+		return;
+	}
+	held[held_events].time = time;
+	held[held_events].tag = *tag;
+	held[held_events].flags = flags;
+	held[held_events].count = count;
+	held[held_events].kind = kind;
+	held_events++;
 }
 
 /*
@@ -53,11 +103,12 @@ BufferPoolRecordSearch(void)
 	return search_began / NS_PER_US;
 }
 
-/* Note that a search for a victim has ended without a choice. */
+/* Note that a search for a victim has ended without a choice, or that its choice is void. */
 void
 BufferPoolRecordNoChoice(void)
 {
-	search_began = 0;
+	search_began = chosen_at = 0;
+	put_held();
 }
 
 /*
@@ -70,6 +121,8 @@ BufferPoolRecordNoChoice(void)
 void
 BufferPoolRecordChoice(void)
 {
+	chosen_at = 0;
+	put_held();
 	if (BufferPoolRecording())
 		chosen_at = event_time();
 	search_began = 0;
@@ -90,11 +143,14 @@ BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags,
 	chosen_at = 0;
 	if (!BufferPoolInSample(tag))
 		return 0;
+	if (flags & RECORD_HIT)
+		put_held();
 	if (time == 0)
 		time = BufferPoolRecorderTime();
 	if (BufferPoolReadingFor != 0 && BufferPoolRecordReader(time))
 		flags |= RECORD_FOR_SCAN;
 	(void) BufferPoolPutRecord(tag, kind, flags, pool, time);
+	put_held();
 	BufferPoolWakeRecorder();
 	return time / NS_PER_US;
 }
@@ -163,6 +219,7 @@ BufferPoolRecordMoved(int from, int to)
 		return;
 	tag.blockNum = to;
 	(void) BufferPoolPutRecord(&tag, RECORD_MOVED, 0, from, time);
+	put_held();
 	BufferPoolWakeRecorder();
 }
 
@@ -174,6 +231,7 @@ BufferPoolRecordPageMoved(const BufferTag *tag, int pool)
 
 	if (BufferPoolInSample(tag))
 		(void) BufferPoolPutRecord(tag, RECORD_PAGE_MOVED, 0, pool, time);
+	put_held();
 	BufferPoolWakeRecorder();
 }
 

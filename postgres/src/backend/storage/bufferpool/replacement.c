@@ -407,6 +407,8 @@ BufferPoolAtEOXact(void)
 {
 	fallen_from = NULL;
 	give_up_choice();
+	if (BufferPoolRecording())
+		BufferPoolRecordNoChoice();
 	BufferPoolStatementEnded();
 }
 
