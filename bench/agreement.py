@@ -190,7 +190,10 @@ def compare(recording: Path) -> Agreement:
     )
     cells = [Cell(parse_policy(ran.policy), ran.frames, ran.seed)]
     hits = []
-    for options in (Options(batch=ran.batch), Options()):
+    for options in (
+        Options(batch=ran.batch, scans=ran.scans),
+        Options(scans=ran.scans),
+    ):
         (result,) = simulate([(trace, cells)], options)
         hits.append(result.requests - result.misses)
     return Agreement(ran.algorithm, result.requests, live, *hits)

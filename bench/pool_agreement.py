@@ -122,7 +122,9 @@ def compare(recording: Path, algorithms: tuple[str, ...]) -> list[Pool]:
         pools = column(chunk, "pool", 0)[rows]
         hit = (column(chunk, "flags", 0)[rows] & Flag.HIT) > 0
         live += np.bincount(pools[hit], minlength=len(POOLS))
-    (result,) = simulate_layouts(trace, [recorded_layout(ran)], ran.seed, Options(batch=ran.batch))
+    (result,) = simulate_layouts(
+        trace, [recorded_layout(ran)], ran.seed, Options(batch=ran.batch, scans=ran.scans)
+    )
     counted = {pool.pool: (pool.requests - pool.misses, pool.misses) for pool in result.pools}
     return [
         Pool(name, algorithm, int(hits), *counted[name])

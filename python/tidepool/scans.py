@@ -24,7 +24,7 @@ class Scans:
     """
 
     def __init__(self, capacity: int = 64, bitmaps: int = 4) -> None:
-        handle = lib.tps_scans_new(capacity, bitmaps)
+        handle = lib.tps_scans_new(capacity, bitmaps, lib.TPS_TRAIL_MARKS)
         if handle == ffi.NULL:
             raise MemoryError(f"no memory for {capacity} scans")
         self.handle = ffi.gc(handle, lib.tps_scans_free)

@@ -9,9 +9,11 @@
 #define STEPS (UINT64_C(1) << 30)
 
 bool
-announced_init(announced *a)
+announced_init(announced *a, uint32_t scans)
 {
-	a->scans = tps_scans_new(ANNOUNCED_SCANS, ANNOUNCED_BITMAPS);
+	a->scans = scans == 0 ?
+		tps_scans_new(ANNOUNCED_SCANS, ANNOUNCED_BITMAPS, TPS_TRAIL_MARKS) :
+		tps_scans_new(scans, (scans + 1) / 2, scans * MARKS_PER_SCAN);
 	return a->scans != NULL && pagemap_init(&a->handles);
 }
 

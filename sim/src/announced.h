@@ -13,10 +13,13 @@
 #include "events.h"
 #include "pagemap.h"
 
-/* The registry takes 1.2 MB. */
+/* The usual registry takes 1.2 MB. */
 #define ANNOUNCED_SCANS		1024	/* that can run at once; further ones are
 									 * not predicted */
 #define ANNOUNCED_BITMAPS	256 /* further bitmap scans count as ranges */
+
+/* Marks for each scan of a server's registry, as in its scan_registry.c. */
+#define MARKS_PER_SCAN		8
 
 typedef struct announced
 {
@@ -25,7 +28,8 @@ typedef struct announced
 								 * those that step */
 } announced;
 
-bool		announced_init(announced *a);
+/* scans: as in tps_options.  False when memory ran out. */
+bool		announced_init(announced *a, uint32_t scans);
 void		announced_free(announced *a);
 
 /* An event that is no reference: scan begin, advance or end; ignores others.

@@ -87,6 +87,7 @@ tps_layout_new(const tps_pool_spec *pools, uint32_t n, bool any_policy,
 	layout->seed = seed;
 	layout->options.warmup = options->warmup;
 	layout->options.batch = options->batch;
+	layout->options.scans = options->scans;
 	layout->pool_of = calloc(layout->capacity + 1, 1);
 	layout->whole = tps_replay_new(NULL, options);
 	if (layout->pool_of == NULL || layout->whole == NULL ||

@@ -133,7 +133,7 @@ scan_event(tps_replay *replay, const tps_events *events, size_t i)
 		return true;
 	if (replay->scans.scans == NULL)
 	{
-		if (!announced_init(&replay->scans))
+		if (!announced_init(&replay->scans, replay->tally.options.scans))
 			return false;
 		tps_cache_set_scans(replay->cache, replay->scans.scans);
 	}

@@ -17,7 +17,7 @@ make_blocks(tps_scans *scans)
 	scans->block = aligned_alloc(64, tp_scans_size(scans->capacity,
 												   scans->bitmaps));
 	scans->trails_block = malloc(tp_trails_size(scans->capacity,
-												TPS_TRAIL_MARKS));
+												scans->marks));
 	if (scans->block != NULL && scans->trails_block != NULL)
 		return true;
 	free(scans->block);
@@ -26,7 +26,7 @@ make_blocks(tps_scans *scans)
 }
 
 tps_scans *
-tps_scans_new(uint32_t capacity, uint32_t bitmaps)
+tps_scans_new(uint32_t capacity, uint32_t bitmaps, uint32_t marks)
 {
 	tps_scans  *scans = calloc(1, sizeof(*scans));
 
@@ -34,14 +34,14 @@ tps_scans_new(uint32_t capacity, uint32_t bitmaps)
 		return NULL;
 	scans->capacity = capacity;
 	scans->bitmaps = bitmaps;
+	scans->marks = marks;
 	if (!make_blocks(scans))
 	{
 		free(scans);
 		return NULL;
 	}
 	scans->view = tp_scans_init(capacity, bitmaps, scans->block);
-	scans->trails = tp_trails_init(capacity, TPS_TRAIL_MARKS,
-								   scans->trails_block);
+	scans->trails = tp_trails_init(capacity, marks, scans->trails_block);
 	return scans;
 }
 
@@ -185,7 +185,7 @@ tps_scans_move(tps_scans *scans)
 	move_block(scans->block, block,
 			   tp_scans_size(scans->capacity, scans->bitmaps));
 	move_block(scans->trails_block, trails_block,
-			   tp_trails_size(scans->capacity, TPS_TRAIL_MARKS));
+			   tp_trails_size(scans->capacity, scans->marks));
 	scans->view = tp_scans_view(scans->block);
 	scans->trails = tp_trails_view(scans->trails_block);
 	return true;

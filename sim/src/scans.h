@@ -16,6 +16,7 @@ struct tps_scans
 	void	   *trails_block;	/* what trails points into */
 	uint32_t	capacity;		/* scans of either kind */
 	uint32_t	bitmaps;
+	uint32_t	marks;
 };
 
 #endif							/* TIDEPOOL_SIM_SCANS_H */

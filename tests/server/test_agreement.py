@@ -67,7 +67,7 @@ def replayed(trace: Trace) -> tuple[int, int]:
     ran = trace.recorded
     assert ran is not None and ran.dropped == 0
     cell = Cell(parse_policy(ran.policy), ran.frames, ran.seed)
-    (result,) = simulate([(trace, [cell])], Options(batch=ran.batch))
+    (result,) = simulate([(trace, [cell])], Options(batch=ran.batch, scans=ran.scans))
     return result.requests - result.misses, result.misses
 
 
@@ -237,7 +237,9 @@ def replayed_by_pool(trace: Trace) -> dict[str, tuple[int, int]]:
     ran = trace.recorded
     assert ran is not None and ran.dropped == 0
     layout = recorded_layout(ran)
-    (result,) = simulate_layouts(trace, [layout], ran.seed, Options(batch=ran.batch))
+    (result,) = simulate_layouts(
+        trace, [layout], ran.seed, Options(batch=ran.batch, scans=ran.scans)
+    )
     return {
         pool.pool: (pool.requests - pool.misses, pool.misses) for pool in reversed(result.pools)
     }

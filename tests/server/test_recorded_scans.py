@@ -49,7 +49,7 @@ def misses(trace: Trace, policy: str) -> int:
     ran = trace.recorded
     assert ran is not None and ran.dropped == 0
     cell = Cell(parse_policy(policy), ran.frames, ran.seed)
-    (result,) = simulate([(trace, [cell])], Options(batch=ran.batch))
+    (result,) = simulate([(trace, [cell])], Options(batch=ran.batch, scans=ran.scans))
     return result.misses
 
 
@@ -201,6 +201,7 @@ def test_marks_of_index_scans(make: Make) -> None:
     )
     server.query(BEGIN.format(path), trailing, END)
     trace = open_trace(path)
+    assert trace.recorded is not None and trace.recorded.scans == 512
     chunk = whole(trace)
     check_reads(chunk)
     count, size = column(chunk, "count", 0), column(chunk, "size", 0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simulation import naive
 from simulation.generated import Event, EventTrace, looping, phases, traces, zipf
 from tidepool import TidepoolError, parse_policy, policies
-from tidepool.generators import TpchScans
+from tidepool.generators import RedsetLike, TpchScans
 from tidepool.simulation import Cell, Options, Result, simulate
 from tidepool.traces import Flag, Kind, Trace, page_number
 
@@ -252,6 +252,19 @@ def test_pages_of_64_bits() -> None:
     events = [Event(int(page)) for page in pages]
     for policy in ("lru", "arc", "opt"):
         assert run(EventTrace(events), policy, 3).misses == 3
+
+
+# ---- scans ----
+
+
+def test_a_registry_as_small_as_a_servers() -> None:
+    """Scans that find no place are not predicted; with enough places there is no difference."""
+    trace = RedsetLike(pages=3000, seed=1)
+    plenty, few, many = (run(trace, "pbm", 300, scans=scans).misses for scans in (0, 1, 4096))
+    assert few > 1.01 * plenty
+    assert many == plenty
+    with pytest.raises(TidepoolError, match="scans must be from 0 to 65536"):
+        Options(scans=65537)
 
 
 # ---- why pages were evicted ----

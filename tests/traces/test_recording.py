@@ -138,6 +138,13 @@ def test_what_is_read(tmp_path: Path) -> None:
     assert chunk.backend is not None and set(chunk.backend.tolist()) == {77}
 
 
+@pytest.mark.parametrize(("scans", "found"), [({}, 0), ({"scans": 512}, 512)])
+def test_places_for_scans(tmp_path: Path, scans: dict[str, int], found: int) -> None:
+    """Older servers say nothing of them."""
+    trace = open_trace(write(tmp_path, header(**scans) + EVENTS + end()))
+    assert trace.recorded is not None and trace.recorded.scans == found
+
+
 def test_same_file_numbers_elsewhere_are_other_relations(tmp_path: Path) -> None:
     here = record(1, 300, 1)
     there = here[:12] + struct.pack("<I", 4) + here[16:]
@@ -415,6 +422,7 @@ def test_what_the_server_ran_is_kept(tmp_path: Path) -> None:
         (header(page_size=0), "damaged header"),
         (header(seed="1"), "damaged header"),
         (header(seed=-1), "damaged header"),
+        (header(scans=70000), "damaged header"),
         (header(buffers=0), "damaged header"),
         (header(buffers=True), "damaged header"),
         (header(batch_size=0), "damaged header"),

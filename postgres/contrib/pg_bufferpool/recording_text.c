@@ -112,6 +112,7 @@ DescribeServer(StringInfo text, const RecorderRequest *request)
 	append_text(text, "parameters", BufferPoolParameters());
 	append_number(text, "seed", BUFFERPOOL_SEED);
 	append_number(text, "buffers", NBuffers);
+	append_number(text, "scans", BufferPoolScanCapacity());
 	append_pools(text);
 	appendStringInfo(text, "\"physical\":%s,",
 					 request->sample_rate < 1 ? "false" : "true");

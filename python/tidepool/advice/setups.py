@@ -133,7 +133,7 @@ def _replayed(
 
 def _replay(prepared: Prepared, setup: Setup) -> Replay | LayoutReplay:
     recorded, rate = prepared.recorded, prepared.rate
-    options = Options(batch=recorded.batch if rate == 1 else 0)
+    options = Options(batch=recorded.batch if rate == 1 else 0, scans=recorded.scans)
     frames = max(1, round(setup.frames * rate))
     if not setup.pools:
         return Replay(setup.spec, frames, recorded.seed, options, per_event=True)

@@ -77,9 +77,8 @@ def _results(
 ) -> list[SsdResult]:
     """Return what tiers of these sizes count after so many references, first without an SSD."""
     setup, recorded = study.setup, study.recorded
-    replay = Replay(
-        setup.spec, setup.frames, recorded.seed, Options(warmup=warmup, batch=recorded.batch)
-    )
+    options = Options(warmup=warmup, batch=recorded.batch, scans=recorded.scans)
+    replay = Replay(setup.spec, setup.frames, recorded.seed, options)
     tiers = [replay.attach(Ssd(parse_ssd_policy("none"), 0, study.device, ssd))]
     tiers += [
         replay.attach(Ssd(parse_ssd_policy(POLICY), size, study.device, ssd)) for size in sizes

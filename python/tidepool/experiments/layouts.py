@@ -124,6 +124,7 @@ class LayoutPlan:
         options = Options(
             warmup=self.warmup.resolve(input.references),
             batch=batch if self.batch is None else self.batch,
+            scans=recorded.scans if recorded else 0,
             per_relation=True,
         )
         layouts = self._layouts(input)

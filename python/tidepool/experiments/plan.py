@@ -152,6 +152,7 @@ class Plan:
             interval=self.interval,
             correlation_window=self.correlation_window,
             batch=self.of(input.trace).batch or 0,
+            scans=input.trace.recorded.scans if input.trace.recorded else 0,
             per_relation=self.per_relation,
             resize=tuple(
                 (r.reference, input.frames(r.size)) for r in self.resizes if r.pool is None

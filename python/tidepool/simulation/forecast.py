@@ -314,9 +314,12 @@ def _through_memory(
                 "Give the policy and the size of memory.",
             )
         memory = Cell(parse_policy(recorded.policy), recorded.frames, recorded.seed)
-    batch = 0 if recorded is None else recorded.batch
     cells = [Cell(memory.spec, memory.frames, memory.seed, ssd) for ssd in ssds]
-    options = Options(warmup=warmup, batch=batch)
+    options = Options(
+        warmup=warmup,
+        batch=recorded.batch if recorded else 0,
+        scans=recorded.scans if recorded else 0,
+    )
     results = simulate([(trace, cells)], options, executor, workers, progress)
     return [result.ssd for result in results if result.ssd is not None]
 

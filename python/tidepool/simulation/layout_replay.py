@@ -86,6 +86,7 @@ class LayoutReplay:
             "warmup": options.warmup,
             "interval": options.interval,
             "batch": options.batch,
+            "scans": options.scans,
             "per_relation": options.per_relation,
             "per_event": per_event,
         }

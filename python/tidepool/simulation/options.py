@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tidepool._sim import lib
 from tidepool.errors import TidepoolError
+from tidepool.traces.provenance import MOST_SCANS
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,15 @@ class Options:
     interval: int = 0  # references per point of the time series; 0: none
     correlation_window: int = 0  # microseconds; 0: only what the trace flags
     batch: int = 0  # hits that a backend queues before it tells the policy; 0: no queues
+    scans: int = 0  # places of the registry of scans, as a server has them; 0: plenty
     per_relation: bool = False
     per_search: bool = False  # how many frames each search for a victim looked at
     sampling: Sampling | None = None
     resize: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
+        if not 0 <= self.scans <= MOST_SCANS:
+            raise TidepoolError(f"scans must be from 0 to {MOST_SCANS}")
         if not 0 <= self.batch <= lib.TP_BATCH_MAX:
             raise TidepoolError(f"batch must be from 0 to {lib.TP_BATCH_MAX}")
         if self.batch > 0 and self.sampling is not None:

@@ -64,6 +64,7 @@ class Replay:
                 "interval": options.interval,
                 "correlation_window": options.correlation_window,
                 "batch": options.batch,
+                "scans": options.scans,
                 "per_relation": options.per_relation,
                 "per_group": per_group,
                 "per_search": options.per_search,

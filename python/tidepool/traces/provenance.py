@@ -15,6 +15,7 @@ T = TypeVar("T")
 REPLAYED_AS = {"keep": "clock"}
 
 
+MOST_SCANS = 65536  # as of bufferpool.max_scans
 DEFAULT = "DEFAULT"  # the name of the pool of number 0
 
 
@@ -126,6 +127,7 @@ class Recorded:
         error: why the recording ended, if it was not stopped.
         reads: pages that the server counted as read meanwhile, ...
         read_time: ... and the microseconds that they took; None: not measured.
+        scans: places of its registry of scans; 0: it had none, or is an older server.
         pools: those that there were at the start, DEFAULT the first; empty if
             the server never had another one during the recording.
         physical: whether physical reads and writes are recorded.
@@ -145,6 +147,7 @@ class Recorded:
     error: str | None = None
     reads: int | None = None
     read_time: int | None = None
+    scans: int = 0
     pools: tuple[RecordedPool, ...] = ()
     physical: bool = False
     ssd: RecordedSsd | None = None
@@ -301,6 +304,8 @@ def parse_recorded(text: bytes | str) -> Recorded:
     sizes = (recorded.buffers, recorded.batch_size, recorded.batch_threshold)
     if min(sizes) < 1 or recorded.seed < 0 or not 0 < recorded.sample_rate <= 1:
         raise ValueError("out of range")
+    if not 0 <= recorded.scans <= MOST_SCANS:
+        raise ValueError("scans are out of range")
     return recorded
 
 

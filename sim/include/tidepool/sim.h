@@ -102,12 +102,12 @@ void		tps_cache_resize(tps_cache *cache, uint32_t frames, uint64_t now);
 /* ---- running scans ---- */
 
 /*
- * A registry of running scans (scan.h) and trailing index scans (trail.h, with
- * TPS_TRAIL_MARKS marks, 1.5 MiB), which any number of caches may use.  It must
- * outlive them, or be detached with tps_cache_set_scans(cache, NULL).
+ * A registry of running scans (scan.h) and trailing index scans (trail.h), which
+ * any number of caches may use.  It must outlive them, or be detached with
+ * tps_cache_set_scans(cache, NULL).
  */
 typedef struct tps_scans tps_scans;
-#define TPS_TRAIL_MARKS 65536
+#define TPS_TRAIL_MARKS 65536	/* usually: 1.5 MiB */
 
 /* What a scan will read, as tp_scan_spec. */
 typedef struct tps_scan
@@ -125,9 +125,9 @@ typedef struct tps_scan
 	uint32_t	owner;
 } tps_scan;
 
-/* Room for this many scans, whatever their relations, this many bitmaps, and
- * as many trailing index scans as scans. */
-tps_scans  *tps_scans_new(uint32_t scans, uint32_t bitmaps);
+/* Room for this many scans, whatever their relations, this many bitmaps, as
+ * many trailing index scans as scans, and this many marks of these. */
+tps_scans  *tps_scans_new(uint32_t scans, uint32_t bitmaps, uint32_t marks);
 void		tps_scans_free(tps_scans *scans);
 
 /* Contracts as in scan.h; now is in microseconds. */
@@ -269,6 +269,10 @@ typedef struct tps_options
 								 * most TP_BATCH_MAX; 1: a hit that needs the
 								 * lock at once.  0: all at once, as papers
 								 * have it */
+	uint32_t	scans;			/* that a policy can know of at a time, as a
+								 * server's registry: half as many bitmaps,
+								 * eight times as many marks.  0: 1,024, 256
+								 * bitmaps, TPS_TRAIL_MARKS marks */
 	bool		per_relation;	/* count per relation and fork */
 	bool		per_group;		/* count per group of pages, for the error of
 								 * a sampled simulation */

@@ -180,6 +180,7 @@ extern tp_services BufferPoolServices;
 extern Size BufferPoolScansShmemSize(bool has_algorithms);
 extern void BufferPoolScansShmemInit(bool has_algorithms);
 extern void BufferPoolForgetScans(void);
+extern uint32 BufferPoolScanCapacity(void);
 extern uint32 BufferPoolScanPlaces(void);
 extern bool BufferPoolLookAtScan(uint32 number, BufferPoolScanLook *look);
 extern bool BufferPoolScanAwaits(uint32 number, BlockNumber block);

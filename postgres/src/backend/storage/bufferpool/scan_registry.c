@@ -263,6 +263,13 @@ BufferPoolForgetScans(void)
 
 /* ---- seeing them ---- */
 
+/* Scans that there are places for, whatever their relations; 0: no registry. */
+uint32
+BufferPoolScanCapacity(void)
+{
+	return has_registry() ? capacity() : 0;
+}
+
 /* Scans have numbers below this; 0 if there is no registry. */
 uint32
 BufferPoolScanPlaces(void)
