@@ -39,7 +39,12 @@ SETTINGS = {
     "debug_io_direct": "data",
     "wal_level": "minimal",
     "max_wal_senders": "0",
-    "max_connections": "50",
+    # A process may pin as many buffers as all that there can be share, and these are few
+    # buffers: reads of several blocks need a dozen each.
+    "max_connections": "14",
+    "autovacuum_worker_slots": "1",
+    "autovacuum_max_workers": "1",
+    "max_worker_processes": "4",
 }
 # of the slow disk and the SSD, while the disk is fast
 COSTS = {"ssd_read_time": 20, "disk_random_read_time": 8000, "disk_sequential_read_time": 60}

@@ -31,8 +31,14 @@ def advised(make: Make, algorithm: str = "clock", **settings: str) -> Instance:
 def advisor(server: Instance) -> str:
     """The advisor's process ID, when there is one and it has begun."""
     query = f"{ADVISOR} AND wait_event = 'BufferPoolAdvisorMain'"
-    wait_for("there is an advisor", lambda: server.query(query) != "")
-    return server.query(query)
+    found: list[str] = []
+
+    def find() -> bool:
+        found.append(server.query(query))
+        return found[-1] != ""
+
+    wait_for("there is an advisor", find)
+    return found[-1]
 
 
 def advice(server: Instance, pool: str = "DEFAULT") -> dict[str, list[float]]:

@@ -180,7 +180,7 @@ def test_what_the_server_ran_is_in_the_file(make: Make) -> None:
     assert trace.recorded is not None and trace.recorded.read_times is not None
     measured = trace.recorded.read_times
     assert trace.recorded == Recorded(
-        version, "arc", "", 1, 256, 64, 16, 0.5, dropped=0, read_times=measured
+        version, "arc", "", 1, 256, 64, 16, 0.5, dropped=0, scans=16, read_times=measured
     )
     assert measured.ssd.pages == 0  # it has none
 

@@ -202,6 +202,22 @@ def test_another_server_meanwhile(start: Start, ssd: Path, how: str, end: str) -
     assert not is_warm(instance, expected, used)
 
 
+@pytest.mark.parametrize("how", ["clean", "killed"])
+def test_another_server_on_the_ssd_meanwhile(start: Start, ssd: Path, how: str) -> None:
+    """Another data directory's server has had the SSD: nothing there is taken for ours."""
+    instance = start(2000, bufferpool__ssd_policy="lru")
+    expected = prepare(instance)
+    instance.stop() if how == "clean" else kill(instance)
+    other = start(2000, bufferpool__ssd_policy="lru")
+    prepare(other)
+    other.stop()
+    restarted(instance)
+    assert stat(instance, "used_pages") < 300
+    assert read_all(instance) == expected
+    assert stat(instance, "bad_pages") == 0
+    check(instance)
+
+
 def test_control_file_rewritten(start: Start) -> None:
     """Programs that change files of the stopped server change the control file too."""
     instance = start(2000, bufferpool__ssd_policy="lru")

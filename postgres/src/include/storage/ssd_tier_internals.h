@@ -187,6 +187,7 @@ typedef struct SsdTierShared
 								 * anew */
 	uint64		device;			/* of the file: st_dev, */
 	uint64		inode;			/* st_ino */
+	uint64		mark;			/* left beside it by this server; or 0 */
 	bool		direct;			/* opened with O_DIRECT */
 	bool		useful;			/* reads from the SSD take less time; followed
 								 * by the writer, looked at without the lock */
@@ -240,6 +241,14 @@ static inline bool
 SsdTierIsOn(void)
 {
 	return pg_atomic_read_u32(&SsdTier.shared->status) == SSD_TIER_ON;
+}
+
+/* Is it about to be on, with what it had before the start? */
+static inline bool
+SsdTierIsWarming(void)
+{
+	return SsdTier.shared->warm &&
+		pg_atomic_read_u32(&SsdTier.shared->status) == SSD_TIER_STARTING;
 }
 
 static inline bool
@@ -365,6 +374,7 @@ extern void SsdTierEntryWritten(uint32 entry, bool written, pg_crc32c crc);
 extern char *SsdTierMap(Size size, bool *old);
 extern void SsdTierRemoveSegment(void);
 extern void SsdTierRemoveTable(void);
+extern bool SsdTierMark(void);
 extern bool SsdTierOwnerIsPresent(const SsdTierOwner *owner);
 extern void SsdTierLoad(void);
 extern void SsdTierTakeOver(void (*empty_pool) (void));

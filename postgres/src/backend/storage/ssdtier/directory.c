@@ -120,23 +120,46 @@ this_read(const RelFileLocator *locator, BlockNumber block, int nblocks,
 }
 
 /*
- * How many blocks from this one on are all in consecutive slots, or are all not
- * on the SSD: at least 1, at most nblocks.
+ * Pages that the disk reads on through, rather than being asked again behind
+ * them: as many as it reads in the time of a seek, less one.
+ */
+static uint32
+longest_gap(void)
+{
+	double		seek = SsdTierReadTime(SSD_TIER_COST_DISK_RANDOM);
+	double		page = SsdTierReadTime(SSD_TIER_COST_DISK_SEQUENTIAL);
+
+	return seek > page && page > 0 ? (uint32) Min(seek / page, MAX_IO_COMBINE_LIMIT) - 1 : 0;
+}
+
+/*
+ * How many blocks from this one on are to be read at once: at least 1, at most
+ * nblocks.  *hit: all from consecutive slots.  Else all from the disk, from the
+ * first that is not on the SSD to the last; what the SSD has between them it need
+ * not give, since the disk's arm passes over that anyhow, and where others use
+ * the disk, too, each part of a divided read takes a seek of its own.  (Do et
+ * al., Turbocharging DBMS buffer pool using SSDs, SIGMOD 2011, trim reads of
+ * several pages likewise.)
  */
 static uint32
 run_of(const SsdTierRelation *relation, BlockNumber block, uint32 nblocks,
 	   bool *hit)
 {
 	uint32		first = SsdTierFindSlot(relation, block);
-	uint32		run = 1;
+	uint32		run = 1;		/* up to the last block of the kind */
+	uint32		gap = 0;
 
 	*hit = first != TP_NONE && slot_is_valid(first);
-	for (; run < nblocks; run++)
+	if (!*hit)
+		gap = longest_gap();
+	for (uint32 i = 1; i < nblocks && i - run <= gap; i++)
 	{
-		uint32		slot = SsdTierFindSlot(relation, block + run);
+		uint32		slot = SsdTierFindSlot(relation, block + i);
 		bool		valid = slot != TP_NONE && slot_is_valid(slot);
 
-		if (valid != *hit || (valid && slot != first + run))
+		if (valid == *hit && (!valid || slot == first + i))
+			run = i + 1;
+		else if (*hit)
 			break;
 	}
 	return run;
@@ -336,7 +359,7 @@ SsdTierBeginWrite(const RelFileLocator *locator, BlockNumber block)
 		if (slot_state(slot) & SSD_SLOT_QUEUED)
 			SsdTierCancelEntry(slot);
 		SsdTierFollowTime();
-		if (slot_is_usable(NULL, slot) && SsdTierIsOn() &&
+		if (slot_is_usable(NULL, slot) && (SsdTierIsOn() || SsdTierIsWarming()) &&
 			tp_tier_renews(&SsdTier.core, slot))
 			entry = SsdTierReserveEntry(slot, locator, block);
 		if (entry == TP_NONE)

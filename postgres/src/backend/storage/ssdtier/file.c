@@ -148,6 +148,8 @@ open_and_lock(void)
 
 	/* another server that had the file must not believe what it has saved */
 	SsdTierRemoveTable();
+	if (!SsdTierMark())
+		return complain(strerror(errno), NULL);
 	return is_ours(locked_file);
 }
 

@@ -488,7 +488,8 @@ StaticAssertDecl((int) SSD_TIER_COST_SSD == (int) RECORDED_SSD &&
 
 /*
  * A read took so long for each of its pages.  Callable in critical sections.
- * Two processes that measure at the same time may lose one of the two.
+ * Two processes that measure at the same time may lose one of the two.  Of the
+ * pages that scans read those count alike that came alone or with others.
  */
 void
 SsdTierMeasured(SsdTierCost cost, double microseconds, int pages)
@@ -496,9 +497,11 @@ SsdTierMeasured(SsdTierCost cost, double microseconds, int pages)
 	pg_atomic_uint64 *mean = &SsdTier.shared->nanoseconds[cost];
 	double		old = (double) pg_atomic_read_u64(mean);
 	double		now = microseconds * 1000;
+	double		weight = cost == SSD_TIER_COST_DISK_SEQUENTIAL ?
+		Min(pages / 256.0, 1) : 1 / 64.0;
 
 	pg_atomic_write_u64(mean, (uint64) Max(1, old == 0 ? now :
-										   old + (now - old) / 64));
+										   old + (now - old) * weight));
 	if (BufferPoolRecording())
 		BufferPoolRecordReadTime((RecordedReads) cost, microseconds, pages);
 }

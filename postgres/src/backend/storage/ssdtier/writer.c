@@ -89,20 +89,28 @@ SsdTierWriteQueue(void)
 	}
 }
 
+#define PATIENCE_MILLISECONDS 1000
+
 /*
  * Called before a page is written to the disk.  The checkpointer and others who
  * write many pages, and for whom nobody waits, write from the queue if it is
- * full: otherwise most of their pages would lose their places.
+ * full: otherwise most of their pages would lose their places.  While the writer
+ * has not yet switched the tier on that has its pages from before the start, they
+ * wait for it, PATIENCE_MILLISECONDS in all.
  */
 void
 SsdTierMakeRoom(void)
 {
 	static uint32 hand;
+	static int	waited;
 	uint32		entry;
 
 	if (!AmCheckpointerProcess() && !AmBackgroundWriterProcess() &&
 		!AmStartupProcess())
 		return;
+	for (; SsdTierIsWarming() && !SsdTierQueueHasRoom() &&
+		 waited < PATIENCE_MILLISECONDS; waited++)
+		pg_usleep(1000);
 	while (SsdTierIsOn() && !SsdTierQueueHasRoom() &&
 		   (entry = SsdTierTakeEntry(&hand)) != TP_NONE)
 		write_entry(entry);
@@ -292,8 +300,9 @@ SsdTierWriterMain(Datum main_arg)
 			ProcessConfigFile(PGC_SIGHUP);
 			followed = 0;
 		}
-		SsdTierWriteQueue();
 		idle = look_after_tier();
+		if (!SsdTierIsWarming())
+			SsdTierWriteQueue();
 		more = SsdTier.shared->gone > 0 && SsdTierSweep(SWEPT_AT_A_TIME);
 		if (TimestampDifferenceExceeds(followed, GetCurrentTimestamp(),
 									   NAP_MILLISECONDS))
