@@ -22,6 +22,7 @@ import pytest
 
 from server.conftest import Make
 from server.ssd import COSTS, ssd_directory
+from server.warm import wait_until_warm
 from tidepool.server import Instance
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,12 +36,18 @@ SETTINGS = {
     "track_io_timing": "on",
     "io_method": "worker",
     "bufferpool__ssd_size": "8MB",
+    "bufferpool__warm_start": "on",
+    "bufferpool__advice": "on",
+    "bufferpool__autotune": "advise",
+    "bufferpool__autotune_interval": "1s",
+    "bufferpool__autotune_gain": "0",
     **COSTS,
 }
 LOAD = r"""
 \set aid random(1, 200000)
 UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :aid;
 SELECT abalance FROM pgbench_accounts WHERE aid = 1 + (:aid * 7) % 200000;
+SELECT filler FROM wide WHERE aid = 1 + :aid % 20000;
 \set scan random(1, 20)
 \if :scan = 1
 SELECT sum(abalance) FROM pgbench_accounts;
@@ -125,11 +132,17 @@ def watched(make_once: Make, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     server.run(server.bin / "pgbench", "-i", "-q", "-s", "2")
     server.query(
         "CREATE BUFFER POOL small HANDLER arc SIZE '1MB'",
-        "ALTER TABLE pgbench_tellers SET (buffer_pool = small)",
+        "CREATE TABLE wide WITH (buffer_pool = small) AS"  # more than its pool has room for
+        " SELECT aid, repeat('w', 500) AS filler FROM generate_series(1, 20000) AS aid",
+        "ALTER TABLE wide ADD PRIMARY KEY (aid)",
         "CREATE ROLE watcher LOGIN",
         "GRANT pg_monitor TO watcher",
-        f"SELECT pg_bufferpool_trace_start('{server.directory}/recording')",
     )
+    server.stop()
+    server.start()  # warm
+    wait_until_warm(server)
+    server.query("SELECT pg_bufferpool_save_warm(true)", "SELECT pg_ssd_tier_enable()")
+    server.query(f"SELECT pg_bufferpool_trace_start('{server.directory}/recording')")
     exporter, prometheus = free_port(), free_port()
     config = logs / "prometheus.yml"
     config.write_text(
