@@ -45,7 +45,7 @@ CREATE TABLE customer AS SELECT c, 0 AS balance, repeat('c', 146) AS pad
 CREATE TABLE part AS SELECT p, p % 1000 AS price, repeat('p', 122) AS pad
     FROM generate_series(1, {parts}) AS p;
 CREATE TABLE partsupp AS SELECT p, s, p % 500 AS available, repeat('s', 107) AS pad
-    FROM generate_series(1, {parts}) AS p, generate_series(1, {suppliers}) AS s;
+    FROM generate_series(1, {parts}) AS p, generate_series(1, {suppliers}) AS s ORDER BY p, s;
 CREATE TABLE orders AS
     SELECT o, ((o - 1) * {days}::bigint / {orders})::int AS day,
         1 + (hashint4(o) & 2147483647) % {customers} AS c, repeat('o', 63) AS pad
@@ -54,7 +54,7 @@ CREATE TABLE lineitem AS
     SELECT o, line, ((o - 1) * {days}::bigint / {orders})::int AS day,
         1 + (hashint4(o * 8 + line) & 2147483647) % {parts} AS p, o % 97 AS price,
         repeat('l', 63) AS pad
-    FROM generate_series(1, {orders}) AS o, generate_series(1, {lines}) AS line;
+    FROM generate_series(1, {orders}) AS o, generate_series(1, {lines}) AS line ORDER BY o, line;
 ALTER TABLE customer ADD PRIMARY KEY (c);
 ALTER TABLE part ADD PRIMARY KEY (p);
 ALTER TABLE partsupp ADD PRIMARY KEY (p, s);

@@ -46,8 +46,10 @@ SETTINGS = {
     "autovacuum_max_workers": "1",
     "max_worker_processes": "4",
 }
-# of the slow disk and the SSD, while the disk is fast
-COSTS = {"ssd_read_time": 20, "disk_random_read_time": 8000, "disk_sequential_read_time": 60}
+SEEK, TRANSFER = 8000, 55  # microseconds of the slow disk, the latter for a page
+READ = 16  # pages that a scan reads at once
+# of the slow disk and the SSD, while the disk is fast, with one stream
+COSTS = {"ssd_read_time": 20, "disk_random_read_time": SEEK, "disk_sequential_read_time": TRANSFER}
 MEASURED = dict.fromkeys(COSTS, -1)
 WAREHOUSE_MB, ODS_MB, LINEITEM_MB = 125, 1350, 1000  # of a warehouse; at scale 1
 SPARE_MB = 200
@@ -277,6 +279,12 @@ def since(now: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def costs(streams: int) -> dict[str, int]:
+    """Return what so many streams find a page to cost: each read of one of many seeks."""
+    seek = SEEK // READ if streams > 1 else 0
+    return {**COSTS, "disk_sequential_read_time": TRANSFER + seek}
+
+
 def set_costs(instance: Instance, costs: Mapping[str, int]) -> None:
     """Let temperatures go by these costs; -1: by what is measured."""
     instance.configure({f"bufferpool.{name}": str(value) for name, value in costs.items()})
@@ -308,7 +316,7 @@ def warmed(bench: Bench, server: Server, clients: int, seed: int) -> Iterator[Wa
         if server.has_tier:
             if instance.query("SELECT pg_ssd_tier_enable()") != "t":
                 raise TidepoolError(f"the tier does not start:\n{instance.log.read_text()[-500:]}")
-            set_costs(instance, COSTS)
+            set_costs(instance, costs(clients))
         ratios = []
         for part in range(WARM_PARTS):
             before = tier_counters(instance) if server.has_tier else {}

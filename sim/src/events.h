@@ -40,8 +40,13 @@ enum
  */
 #define EVENT_WRITTEN_AHEAD 0x1c00
 
-/* Flags of physical read: the server's SSD tier was asked, and has served it. */
+/*
+ * Flags of physical read: the server's SSD tier was asked, and has served it; the
+ * relation's pages are to be kept there; these were not to come.
+ */
 #define EVENT_SSD_ASKED 0x200
+#define EVENT_SSD_KEPT 0x400
+#define EVENT_SSD_UNWANTED 0x800
 #define EVENT_HIT 0x100
 
 /*

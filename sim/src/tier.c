@@ -103,6 +103,7 @@ tps_tier_free(tps_tier *tier)
 	free(tier->dirty);
 	free(tier->flushing);
 	free(tier->following);
+	pagemap_free(&tier->choices);
 	tier_queue_free(&tier->queue);
 	free(tier);
 }

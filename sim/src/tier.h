@@ -11,13 +11,18 @@
 #include "cache.h"
 #include "events.h"
 #include "opt_time.h"
+#include "pagemap.h"
 #include "tier_queue.h"
 
-/* A frame of a tier that follows a server's: its page is on its way, or there. */
+/*
+ * A frame of a tier that follows a server's: its page is there, or on its way, since
+ * this second.
+ */
 enum
 {
-	FOLLOWED_QUEUED = 1,
-	FOLLOWED_VALID
+	FOLLOWED_VALID = 1,
+	FOLLOWED_QUEUED,			/* in second 0, modulo FOLLOWED_SECONDS */
+	FOLLOWED_SECONDS = 250
 };
 
 struct tps_tier
@@ -38,6 +43,11 @@ struct tps_tier
 	unsigned char *following;	/* [capacity] state of a frame with a page, of
 								 * a tier that follows a server's; else NULL */
 	bool		useful;			/* of such a tier: pages come in */
+	uint32_t	second;			/* of its clock, modulo FOLLOWED_SECONDS */
+	tp_kept		kept;			/* core's, of such a tier */
+	double		first_purse;	/* its budget's, when it begins */
+	pagemap		choices;		/* likewise: by relation, whether its pages
+								 * are to be kept */
 
 	/*
 	 * The device's own view of what is sequential, which costs are counted

@@ -13,11 +13,66 @@
  *	2. So can one whose page was given up while it was being written.
  *	3. The pages of a dropped relation go at once; the server frees them within
  *	   about a second.
+ *	4. The budget goes by the times of events, not of the server's calls.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tier.h"
+
+/* ---- pages to be kept ---- */
+
+static uint64_t
+relation_of(uint64_t page)
+{
+	return page >> 34;
+}
+
+static bool
+is_kept(void *arg, uint32_t frame)
+{
+	const tps_tier *tier = arg;
+	const uint64_t *choice = pagemap_find(&tier->choices,
+										  relation_of(cache_page_of(tier->cache, frame)));
+
+	return choice != NULL && *choice != 0;
+}
+
+static int64_t
+pages_of(const tps_tier *tier, uint64_t relation)
+{
+	int64_t		pages = 0;
+
+	for (uint32_t frame = 0; frame < tier->cache->capacity; frame++)
+		pages += cache_has(tier->cache, frame) &&
+			tp_is_resident(&tier->core.pool, frame) &&
+			relation_of(cache_page_of(tier->cache, frame)) == relation;
+	return pages;
+}
+
+/* A read says what its relation's pages are.  False when memory ran out. */
+static bool
+follow_choice(tps_tier *tier, uint64_t page, bool kept)
+{
+	uint64_t	relation = relation_of(page);
+	uint64_t   *choice;
+
+	if (!kept && tier->choices.count == 0)
+		return true;
+	if (!pagemap_reserve(&tier->choices))
+		return false;
+	choice = pagemap_at(&tier->choices, relation);
+	if (*choice == PAGEMAP_ABSENT)
+		*choice = 0;
+	if (*choice == kept)
+		return true;
+	*choice = kept;
+	tp_tier_keep(&tier->core, kept ? pages_of(tier, relation) :
+				 -pages_of(tier, relation));
+	return true;
+}
+
+/* ---- what it follows ---- */
 
 bool
 tps_tier_follow(tps_tier *tier, uint32_t extents)
@@ -28,7 +83,10 @@ tps_tier_follow(tps_tier *tier, uint32_t extents)
 	if (tier->following == NULL || !cache_keep_extents_in(cache, extents, 0, 0))
 		return false;
 	tier->core.extents = cache->extents;
-	return true;
+	tier->core.kept = &tier->kept;
+	tier->core.is_kept = is_kept;
+	tier->core.is_kept_arg = tier;
+	return pagemap_init(&tier->choices);
 }
 
 void
@@ -38,6 +96,31 @@ tps_tier_set_savings(tps_tier *tier, double random, double sequential,
 	tier->useful = useful;
 	tier->core.extents->settings.random_saving = random;
 	tier->core.extents->settings.sequential_saving = sequential;
+}
+
+void
+tps_tier_set_limits(tps_tier *tier, double keep_share, double write_budget,
+					double write_budget_per_day)
+{
+	tier->kept.share = keep_share;
+	tp_budget_set(&tier->budget, write_budget, write_budget_per_day);
+}
+
+void
+tps_tier_set_purse(tps_tier *tier, double purse)
+{
+	tier->first_purse = purse;
+}
+
+/* The purse is what it was when the recording began, with its first event. */
+static void
+follow_time(tps_tier *tier, uint64_t now)
+{
+	bool		first = tier->budget.now == 0;
+
+	tp_budget_advance(&tier->budget, now);
+	if (first)
+		tier->budget.purse = tier->first_purse;
 }
 
 /* ---- frames ---- */
@@ -56,12 +139,26 @@ lose(tps_tier *tier, uint32_t frame)
 	tp_tier_forget(&tier->core, frame);
 }
 
+/* The page is on its way to the frame. */
+static void
+queue(tps_tier *tier, uint32_t frame)
+{
+	tier->following[frame] = (unsigned char) (FOLLOWED_QUEUED + tier->second);
+}
+
+/*
+ * Not if its page is on its way.  What has not come after a second or two will not:
+ * the server had refused the page, having spent a little more or less by then.
+ */
 static bool
 is_usable(void *arg, uint32_t frame)
 {
 	const tps_tier *tier = arg;
+	uint32_t	queued = tier->following[frame];
 
-	return tier->following[frame] != FOLLOWED_QUEUED;
+	return queued < FOLLOWED_QUEUED ||
+		(tier->second + FOLLOWED_SECONDS - (queued - FOLLOWED_QUEUED)) %
+		FOLLOWED_SECONDS >= 2;
 }
 
 void
@@ -111,14 +208,17 @@ is_hit(const tps_tier *tier, uint64_t page, uint32_t count)
 
 /* The page comes in from the disk. */
 static void
-miss(tps_tier *tier, uint64_t page, const tp_access *access)
+miss(tps_tier *tier, uint64_t page, bool kept, const tp_access *access)
 {
+	tp_access	offer = *access;
 	uint32_t	frame;
 
 	tp_tier_read(&tier->core, cache_page(page), TP_NONE, access);
 	if (find(tier, page) != TP_NONE || !tier->useful)
 		return;
-	frame = tp_tier_offer(&tier->core, cache_page(page), is_usable, tier, access);
+	if (kept)
+		offer.flags |= TP_KEEP;
+	frame = tp_tier_offer(&tier->core, cache_page(page), is_usable, tier, &offer);
 	if (!tp_is_frame(frame))
 	{
 		tier->totals.refused++;
@@ -127,11 +227,11 @@ miss(tps_tier *tier, uint64_t page, const tp_access *access)
 	if (tp_is_resident(&tier->core.pool, frame))
 	{
 		pagetable_remove(&tier->cache->table, cache_page_of(tier->cache, frame));
-		tp_tier_evict(&tier->core, frame, access);
+		tp_tier_evict(&tier->core, frame, &offer);
 	}
 	pagetable_enter(&tier->cache->table, page, frame);
-	tp_tier_admit(&tier->core, frame, cache_page(page), access);
-	tier->following[frame] = FOLLOWED_QUEUED;
+	tp_tier_admit(&tier->core, frame, cache_page(page), &offer);
+	queue(tier, frame);
 }
 
 static void
@@ -148,8 +248,8 @@ physical_read(tps_tier *tier, uint64_t page, uint32_t count, unsigned flags,
 		if (hit)
 			tp_tier_read(&tier->core, cache_page(page + i), find(tier, page + i),
 						 access);
-		else if (asked)
-			miss(tier, page + i, access);
+		else if (asked && (flags & EVENT_SSD_UNWANTED) == 0)
+			miss(tier, page + i, (flags & EVENT_SSD_KEPT) != 0, access);
 	}
 	if (flags & EVENT_HIT)
 		tier->totals.recorded_hits += count;
@@ -165,10 +265,10 @@ physical_write(tps_tier *tier, uint64_t page, uint32_t count)
 		uint32_t	frame = find(tier, page + i);
 
 		tier_disk_write(tier, page + i);
-		if (frame == TP_NONE)
-			continue;
+		if (frame == TP_NONE || !tp_tier_renews(&tier->core, frame))
+			continue;			/* a copy that is not renewed is lost next */
 		tp_tier_written(&tier->core, frame);
-		tier->following[frame] = FOLLOWED_QUEUED;
+		queue(tier, frame);
 	}
 }
 
@@ -182,7 +282,7 @@ lost(tps_tier *tier, uint64_t first, uint32_t count)
 
 		if (frame == TP_NONE)
 			continue;
-		tier->totals.dropped += tier->following[frame] == FOLLOWED_QUEUED;
+		tier->totals.dropped += tier->following[frame] >= FOLLOWED_QUEUED;
 		lose(tier, frame);
 	}
 	for (uint32_t frame = 0; count == 0 && frame < tier->cache->capacity; frame++)
@@ -192,7 +292,7 @@ lost(tps_tier *tier, uint64_t first, uint32_t count)
 			lose(tier, frame);
 }
 
-void
+bool
 tps_tier_feed_recorded(tps_tier *tier, const tps_events *events)
 {
 	for (size_t i = 0; i < events->n; i++)
@@ -205,9 +305,15 @@ tps_tier_feed_recorded(tps_tier *tier, const tps_events *events)
 
 		if (events->backend != NULL)
 			access.backend = events->backend[i];
+		tier->second = (uint32_t) (access.now / 1000000 % FOLLOWED_SECONDS);
+		if (tp_budget_is_limited(&tier->budget))
+			follow_time(tier, access.now);
 		switch (event_kind(events, i))
 		{
 			case EVENT_PHYSICAL_READ:
+				if ((flags & EVENT_SSD_ASKED) &&
+					!follow_choice(tier, page, (flags & EVENT_SSD_KEPT) != 0))
+					return false;
 				physical_read(tier, page, count, flags, &access);
 				break;
 			case EVENT_PHYSICAL_WRITE:
@@ -224,4 +330,5 @@ tps_tier_feed_recorded(tps_tier *tier, const tps_events *events)
 				break;
 		}
 	}
+	return true;
 }

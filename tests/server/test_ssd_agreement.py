@@ -141,6 +141,54 @@ def test_a_tier_that_is_resized_and_disabled(start: Start) -> None:
     assert result.hits == pytest.approx(hits, rel=TOLERANCE)
 
 
+def choosing() -> Iterator[str]:
+    """Statements with tables that are to be kept on the SSD, or not to come to it."""
+    part = list(statements(changes=True))
+    yield "CREATE TABLE kept AS SELECT * FROM t LIMIT 600"
+    yield "CREATE TABLE unwanted AS SELECT * FROM t"
+    yield "ALTER TABLE kept SET (ssd_tier = keep)"
+    yield "ALTER TABLE unwanted SET (ssd_tier = none)"
+    yield from part
+    yield "SELECT sum(length(pad)) FROM kept"
+    yield "SELECT sum(length(pad)) FROM unwanted"
+    yield from part[1:]
+    yield "ALTER TABLE kept RESET (ssd_tier)"
+    yield "SELECT sum(length(pad)) FROM kept"
+    yield from part[1:]
+
+
+# a price that moves with the time, of events in the replay and of calls in the server,
+# changes which pages come in; on a busy machine more than else
+TOLERANCE_OF_BUDGETS = 0.2
+
+
+@pytest.mark.parametrize(("budget", "tolerance"), [("0", TOLERANCE), ("2MB", TOLERANCE_OF_BUDGETS)])
+def test_choices_and_budgets(start: Start, budget: str, tolerance: float) -> None:
+    """What relations want of the SSD is in the recording, and what may be written."""
+    server = start(
+        SSD_PAGES,
+        bufferpool__ssd_policy="lru",
+        bufferpool__ssd_keep_share="0.3",
+        bufferpool__ssd_write_budget=budget,
+        **ALONE,
+    )
+    fill(server)
+    recording, _, hits = session(server, choosing())
+    unwanted, too_dear, kept = stat(server, "refused_choice", "refused_budget", "kept_pages")
+    assert unwanted > 10 and kept == 0 and (too_dear > 10) == (budget != "0")
+    trace = open_trace(recording)
+    ran = trace.recorded
+    assert ran is not None and ran.ssd is not None
+    assert (ran.ssd.keep_share, ran.ssd.write_budget) == (0.3, 256 if budget != "0" else 0)
+    tier = FollowingTier(trace)
+    for position, chunk in positioned(trace):
+        tier.feed(position, chunk)
+    result = tier.result()
+    assert tier.check() == 0
+    assert result.recorded_hits == hits > 500
+    assert result.hits == pytest.approx(hits, rel=tolerance)
+
+
 @pytest.mark.parametrize("policy", ["tac", "page_temperature", "lru"])
 def test_clients(start: Start, policy: str) -> None:
     server = start(

@@ -28,6 +28,10 @@ from server.ssd import (
 )
 from tidepool.server import Instance
 
+HITS_OF_FILLED = (
+    "SELECT coalesce(sum(hits), 0) FROM pg_ssd_tier_relations WHERE relation = 'filled'::regclass"
+)
+
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("combine", ["1", "16"])
@@ -43,6 +47,35 @@ def test_second_read_comes_from_the_ssd(start: Start, method: str, combine: str)
     assert reads > 1000
     assert hits > 0.95 * reads
     assert verified == hits
+    check(instance)
+
+
+@pytest.mark.parametrize("seek", ["12000", "160"])
+def test_gaps_in_a_read(start: Start, seek: str) -> None:
+    """The disk reads on through pages that the SSD has, unless a seek takes no longer."""
+    # with fewer buffers a process may not pin enough of them to combine reads
+    instance = start(
+        2000,
+        shared_buffers="16MB",
+        bufferpool__ssd_policy="lru",
+        bufferpool__disk_random_read_time=seek,
+    )
+    fill(instance)
+    for query in (
+        # blocks 200, 201, 203, 205 and 207; a read may begin or end with one of them
+        "SET enable_bitmapscan = off; SET enable_seqscan = off;"
+        " SELECT count(text) FROM filled WHERE id IN (4010, 4030, 4070, 4110, 4150)",
+        "SET enable_indexscan = off; SELECT count(text) FROM filled"
+        " WHERE ctid BETWEEN '(190,1)' AND '(220,1)'",
+    ):
+        instance.stop()
+        instance.start()
+        assert instance.query("SELECT pg_ssd_tier_enable()", "SELECT pg_stat_reset_ssd_tier()")
+        before = instance.query(HITS_OF_FILLED)
+        assert int(instance.query(query)) > 0
+        settle(instance)
+    hits = int(instance.query(HITS_OF_FILLED)) - int(before)
+    assert hits == 5 if seek == "160" else hits < 4
     check(instance)
 
 

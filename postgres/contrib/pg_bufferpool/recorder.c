@@ -454,7 +454,7 @@ record(void)
 	while (RecorderPhaseOf(serial) == RECORDER_RECORDING &&
 		   !ShutdownRequestPending && !file_full)
 	{
-		write_round(BufferPoolRecorderTime());
+		write_round(BufferPoolRecordedUntil());
 		if (!file_full)
 			wait_for_latch(ROUND_MILLISECONDS);
 	}

@@ -196,6 +196,7 @@ class FollowingTier:
         if not lib.tps_tier_follow(self._tier, ran.extents):
             raise MemoryError(f"no memory to simulate an SSD of {ran.capacity} frames")
         self._save(ran)
+        lib.tps_tier_set_purse(self._tier, ran.purse)
 
     def feed(self, position: int, chunk: Chunk) -> None:
         """Take further events of the recording."""
@@ -211,7 +212,9 @@ class FollowingTier:
     def _feed(self, position: int, chunk: Chunk, rows: slice) -> None:
         if rows.start < rows.stop:
             part = replace(take(chunk, rows), bitmaps={})
-            lib.tps_tier_feed_recorded(self._tier, Events(part, position + rows.start).pointer)
+            events = Events(part, position + rows.start)
+            if not lib.tps_tier_feed_recorded(self._tier, events.pointer):
+                raise MemoryError("no memory to simulate an SSD")
 
     def _change(self, text: bytes) -> None:
         try:
@@ -228,6 +231,9 @@ class FollowingTier:
     def _save(self, state: SsdState | RecordedSsd) -> None:
         lib.tps_tier_set_savings(
             self._tier, state.random_saving, state.sequential_saving, state.useful
+        )
+        lib.tps_tier_set_limits(
+            self._tier, state.keep_share, state.write_budget, state.write_budget_per_day
         )
 
     def restart(self) -> None:

@@ -86,6 +86,8 @@ class Flag(IntFlag):
     STEPS = 0x2000  # SCAN_BEGIN: only SCAN_ADVANCE advances the scan, not its reads
     COMPANION = 0x4000  # SCAN_BEGIN: one of several processes of a scan
     MET = 0x8000  # SCAN_BEGIN: begins where another scan was, not with its first block
+    SSD_KEPT = 0x400  # PHYSICAL_READ: the relation's pages are to be kept on the SSD
+    SSD_UNWANTED = 0x800  # PHYSICAL_READ: these pages are not to come to it
     BY_BACKGROUND_WRITER = 0x400  # WRITTEN; by a query, if none of the three
     BY_POOL_WRITER = 0x800
     BY_CHECKPOINTER = 0x1000

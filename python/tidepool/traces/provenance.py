@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -55,6 +55,10 @@ class RecordedSsd:
         random_saving: microseconds that a random read of it saved.
         sequential_saving: likewise, a sequential one.
         useful: whether that was enough to bring pages in.
+        keep_share: of its pages, that those to be kept may have.
+        write_budget: pages that may be written to it in a second; 0: no limit.
+        write_budget_per_day: likewise, in a day.
+        purse: pages that might be written at once when the recording began.
     """
 
     policy: str
@@ -67,6 +71,10 @@ class RecordedSsd:
     random_saving: float
     sequential_saving: float
     useful: bool
+    keep_share: float = 0.0
+    write_budget: float = 0.0
+    write_budget_per_day: float = 0.0
+    purse: float = 0.0
 
     @property
     def spec(self) -> str:
@@ -76,13 +84,16 @@ class RecordedSsd:
 
 @dataclass(frozen=True)
 class SsdState:
-    """What changes of an SSD tier: its pages, its savings (µs), whether it has been emptied."""
+    """What changes of an SSD tier: pages, savings (µs), limits, whether it has been emptied."""
 
     pages: int
     random_saving: float
     sequential_saving: float
     useful: bool
     emptied: bool
+    keep_share: float = 0.0
+    write_budget: float = 0.0
+    write_budget_per_day: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -215,10 +226,13 @@ def parse_recorded_pool(text: bytes) -> RecordedPool | None:
 
 
 def _members(kind: type[T], members: object) -> T:
-    """Return what an object describes, all of whose members must be there."""
+    """Return what an object describes, whose members must be there or have defaults."""
     if not isinstance(members, dict):
         raise ValueError(f"no {kind.__name__}")
-    values = {field.name: members.get(field.name) for field in fields(kind)}  # type: ignore[arg-type]
+    values = {
+        field.name: members.get(field.name, None if field.default is MISSING else field.default)
+        for field in fields(kind)  # type: ignore[arg-type]
+    }
     for field in fields(kind):  # type: ignore[arg-type]
         _check_type(f"{field.name} of {kind.__name__}", values[field.name], str(field.type))
     return kind(**values)
@@ -247,13 +261,14 @@ def _pools(values: list[object]) -> tuple[RecordedPool, ...]:
 def parse_ssd_state(text: bytes) -> SsdState:
     """Return the state that a JSON object describes; raise ValueError if it is none."""
     state = _members(SsdState, parse_object(text))
-    if not 0 <= state.pages < 1 << 32 or not _are_savings(state):
+    if not 0 <= state.pages < 1 << 32 or not _are_sound(state):
         raise ValueError("an SSD is out of range")
     return state
 
 
-def _are_savings(of: SsdState | RecordedSsd) -> bool:
-    return all(0 <= saving < math.inf for saving in (of.random_saving, of.sequential_saving))
+def _are_sound(of: SsdState | RecordedSsd) -> bool:
+    values = (of.random_saving, of.sequential_saving, of.write_budget, of.write_budget_per_day)
+    return all(0 <= value < math.inf for value in values) and 0 <= of.keep_share <= 1
 
 
 def _ssd(members: object) -> RecordedSsd | None:
@@ -263,7 +278,7 @@ def _ssd(members: object) -> RecordedSsd | None:
     sizes = (ssd.pages, ssd.used, ssd.write_buffers)
     if min(sizes) < 0 or not max(1, ssd.pages) <= ssd.capacity < 1 << 32:
         raise ValueError("an SSD is out of range")
-    if not 8 <= ssd.extents < 1 << 32 or ssd.extents & (ssd.extents - 1) or not _are_savings(ssd):
+    if not 8 <= ssd.extents < 1 << 32 or ssd.extents & (ssd.extents - 1) or not _are_sound(ssd):
         raise ValueError("an SSD is out of range")
     return ssd
 

@@ -555,15 +555,25 @@ bool		tps_tier_follow(tps_tier *tier, uint32_t extents);
 void		tps_tier_set_savings(tps_tier *tier, double random,
 								 double sequential, bool useful);
 
+/*
+ * From now on pages to be kept may have so much of the frames, 0 .. 1, and so many
+ * pages may be written, in a second and in a day; 0: no limit.
+ */
+void		tps_tier_set_limits(tps_tier *tier, double keep_share,
+								double write_budget, double write_budget_per_day);
+
+/* So many pages could be written at once when the recording began. */
+void		tps_tier_set_purse(tps_tier *tier, double purse);
+
 /* Such a tier has this many frames, at most the cache's capacity; or no page. */
 void		tps_tier_resize(tps_tier *tier, uint32_t frames);
 void		tps_tier_empty(tps_tier *tier);
 
 /*
  * Feed further events of the recording: those of kind physical read and write,
- * SSD has and SSD lost; others are ignored.
+ * SSD has and SSD lost; others are ignored.  False when memory ran out.
  */
-void		tps_tier_feed_recorded(tps_tier *tier, const tps_events *events);
+bool		tps_tier_feed_recorded(tps_tier *tier, const tps_events *events);
 
 /* As tps_cache_check, and the tier's own invariants. */
 int			tps_tier_check(const tps_tier *tier, char *text, size_t size);

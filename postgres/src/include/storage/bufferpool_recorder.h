@@ -85,8 +85,13 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_COMPANION	0x4000
 #define RECORD_MET			0x8000
 
-/* Flags of physical reads: the SSD tier was asked; RECORD_HIT: it has served them. */
+/*
+ * Flags of physical reads: the SSD tier was asked; RECORD_HIT: it has served them;
+ * the relation's pages are to be kept there; these are not to come.
+ */
 #define RECORD_SSD_ASKED	0x200
+#define RECORD_SSD_KEPT		0x400
+#define RECORD_SSD_UNWANTED	0x800
 
 /* Flags of written pages: by whom; none of them: who wants the buffer. */
 #define RECORD_BY_BGWRITER	0x400
@@ -140,7 +145,10 @@ typedef struct BufferRing
 	/* changed only by the process */
 	pg_atomic_uint64 head;		/* events ever put in */
 	pg_atomic_uint64 dropped;	/* events ever dropped for lack of room */
-	char		pad[PG_CACHE_LINE_SIZE - 2 * sizeof(pg_atomic_uint64)];
+	pg_atomic_uint64 pending;	/* an event with this time may yet come, as
+								 * that of a choice; 1: the time is being
+								 * read; 0: none */
+	char		pad[PG_CACHE_LINE_SIZE - 3 * sizeof(pg_atomic_uint64)];
 	/* changed only by the recorder */
 	pg_atomic_uint64 tail;		/* events ever taken out */
 	char		pad2[PG_CACHE_LINE_SIZE - sizeof(pg_atomic_uint64)];
@@ -166,6 +174,9 @@ extern bool BufferPoolRecordingAllPages(void);
 extern bool BufferPoolInSample(const BufferTag *tag);
 extern bool BufferPoolPutRecord(const BufferTag *tag, uint8 kind, uint32 flags,
 								int pool, uint64 time);
+extern uint64 BufferPoolPendTime(void);
+extern void BufferPoolPendNothing(void);
+extern uint64 BufferPoolRecordedUntil(void);
 extern void BufferPoolPutText(const void *text, Size size, int pool,
 							  uint64 time);
 extern uint32 BufferPoolRecordedScanNumber(void);

@@ -162,6 +162,9 @@ typedef struct SsdTierRecorded
 {
 	double		random_saving;
 	double		sequential_saving;
+	double		keep_share;
+	double		write_budget;	/* pages a second */
+	double		write_budget_per_day;	/* pages */
 	uint32		slots;
 	uint32		recording;		/* its serial number */
 	uint64		useful;
@@ -284,6 +287,7 @@ extern void SsdTierDescribe(StringInfo text);
 extern void SsdTierRecordState(bool emptied);
 
 /* budget.c */
+extern void SsdTierDescribeLimits(SsdTierRecorded *recorded);
 extern void SsdTierFollowSettings(void);
 extern void SsdTierFollowTime(void);
 

@@ -45,6 +45,9 @@ typedef struct HeldEvent
 static HeldEvent held[MOST_HELD];
 static int	held_events;
 
+/* The recorder waits for events of this process (BufferPoolPendTime). */
+static bool pends;
+
 /* Nanoseconds on a clock that all processes share. */
 uint64
 BufferPoolRecorderTime(void)
@@ -70,6 +73,25 @@ put_held(void)
 		(void) BufferPoolPutRecord(&held[i].tag, held[i].kind, held[i].flags,
 								   held[i].count, held[i].time);
 	held_events = 0;
+}
+
+/* The time of a search or choice, for whose events the recorder waits. */
+static uint64
+pend_time(void)
+{
+	pends = true;
+	return BufferPoolPendTime();
+}
+
+/* What follows from the choice has been recorded, or will not be. */
+static void
+end_choice(void)
+{
+	chosen_at = 0;
+	put_held();
+	if (pends)
+		BufferPoolPendNothing();
+	pends = false;
 }
 
 /* Record an event below shared buffers.  May be called in critical sections. */
@@ -99,7 +121,7 @@ BufferPoolPutBelow(const BufferTag *tag, uint8 kind, uint32 flags, int count,
 uint64
 BufferPoolRecordSearch(void)
 {
-	search_began = BufferPoolRecorderTime();
+	search_began = pend_time();
 	return search_began / NS_PER_US;
 }
 
@@ -107,8 +129,8 @@ BufferPoolRecordSearch(void)
 void
 BufferPoolRecordNoChoice(void)
 {
-	search_began = chosen_at = 0;
-	put_held();
+	search_began = 0;
+	end_choice();
 }
 
 /*
@@ -124,7 +146,7 @@ BufferPoolRecordChoice(void)
 	chosen_at = 0;
 	put_held();
 	if (BufferPoolRecording())
-		chosen_at = event_time();
+		chosen_at = search_began != 0 ? search_began : pend_time();
 	search_began = 0;
 }
 
@@ -139,18 +161,18 @@ BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags,
 						  int pool)
 {
 	uint64		time = flags & RECORD_HIT ? 0 : chosen_at;
+	bool		in_sample = BufferPoolInSample(tag);
 
-	chosen_at = 0;
-	if (!BufferPoolInSample(tag))
+	if (!in_sample || flags & RECORD_HIT)
+		end_choice();
+	if (!in_sample)
 		return 0;
-	if (flags & RECORD_HIT)
-		put_held();
 	if (time == 0)
 		time = BufferPoolRecorderTime();
 	if (BufferPoolReadingFor != 0 && BufferPoolRecordReader(time))
 		flags |= RECORD_FOR_SCAN;
 	(void) BufferPoolPutRecord(tag, kind, flags, pool, time);
-	put_held();
+	end_choice();
 	BufferPoolWakeRecorder();
 	return time / NS_PER_US;
 }
@@ -219,7 +241,7 @@ BufferPoolRecordMoved(int from, int to)
 		return;
 	tag.blockNum = to;
 	(void) BufferPoolPutRecord(&tag, RECORD_MOVED, 0, from, time);
-	put_held();
+	end_choice();
 	BufferPoolWakeRecorder();
 }
 
@@ -231,7 +253,7 @@ BufferPoolRecordPageMoved(const BufferTag *tag, int pool)
 
 	if (BufferPoolInSample(tag))
 		(void) BufferPoolPutRecord(tag, RECORD_PAGE_MOVED, 0, pool, time);
-	put_held();
+	end_choice();
 	BufferPoolWakeRecorder();
 }
 

@@ -38,6 +38,12 @@
  */
 #define TRACE_BUFFERS_SHARE 64
 
+/*
+ * How long events wait for one that is pending, whose process writes the page that
+ * makes room.  Then they are written, and it comes late.
+ */
+#define PATIENCE_NANOSECONDS UINT64CONST(1000000000)
+
 /* What the processes need to know.  The recorder sets it before the flag. */
 typedef struct RecorderShared
 {
@@ -187,6 +193,7 @@ BufferPoolRecorderShmemInit(void)
 		{
 			pg_atomic_init_u64(&all->rings[i].head, 0);
 			pg_atomic_init_u64(&all->rings[i].dropped, 0);
+			pg_atomic_init_u64(&all->rings[i].pending, 0);
 			pg_atomic_init_u64(&all->rings[i].tail, 0);
 		}
 	/* not initialized, so that they occupy no memory until they are used */
@@ -288,6 +295,32 @@ BufferPoolPutRecord(const BufferTag *tag, uint8 kind, uint32 flags, int pool,
 	return true;
 }
 
+/*
+ * The time.  An event of this process may yet be put into its ring with it, until
+ * the process pends another time, or nothing.
+ */
+uint64
+BufferPoolPendTime(void)
+{
+	pg_atomic_uint64 *pending;
+	uint64		time;
+
+	if (my_ring < 0)
+		return BufferPoolRecorderTime();
+	pending = &BufferPoolRings.rings[my_ring].pending;
+	pg_atomic_write_membarrier_u64(pending, 1);
+	time = BufferPoolRecorderTime();
+	pg_atomic_write_u64(pending, time);
+	return time;
+}
+
+void
+BufferPoolPendNothing(void)
+{
+	if (my_ring >= 0)
+		pg_atomic_write_membarrier_u64(&BufferPoolRings.rings[my_ring].pending, 0);
+}
+
 /* Wake the recorder if the ring is half full; else it looks often enough. */
 void
 BufferPoolWakeRecorder(void)
@@ -350,6 +383,7 @@ BufferPoolStartRecording(uint64 threshold, int recorder)
 		BufferRing *ring = &BufferPoolRings.rings[i];
 
 		pg_atomic_write_u64(&ring->tail, pg_atomic_read_u64(&ring->head));
+		pg_atomic_write_u64(&ring->pending, 0);
 	}
 	shared->serial++;
 	shared->threshold = threshold;
@@ -359,6 +393,27 @@ BufferPoolStartRecording(uint64 threshold, int recorder)
 	memset(BufferPoolMetPinned, 0, NBuffers * sizeof(bool));
 	pg_memory_barrier();
 	shared->recording = 1;
+}
+
+/*
+ * No event is pending that is older than this, or that of a process which has been
+ * at it for longer than PATIENCE: the rings must be emptied.
+ */
+uint64
+BufferPoolRecordedUntil(void)
+{
+	uint64		now = BufferPoolRecorderTime();
+	uint64		until = now;
+
+	pg_memory_barrier();		/* read the clock, then what is pending */
+	for (int i = 0; i < BufferPoolRings.count; i++)
+	{
+		uint64		pending = pg_atomic_read_u64(&BufferPoolRings.rings[i].pending);
+
+		if (pending > 0 && pending <= until)
+			until = pending - 1;
+	}
+	return Max(until, now - PATIENCE_NANOSECONDS);
 }
 
 /*

@@ -32,6 +32,15 @@ advance(void)
 								(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY));
 }
 
+/* What a recording says of these settings. */
+void
+SsdTierDescribeLimits(SsdTierRecorded *recorded)
+{
+	recorded->keep_share = SsdTier.shared->kept.share;
+	recorded->write_budget = SsdTier.shared->budget.rate;
+	recorded->write_budget_per_day = SsdTier.shared->budget.per_day;
+}
+
 /*
  * Let the settings hold that may change while the server runs, and the hours of
  * the budget pass.  Takes the lock.
@@ -45,6 +54,7 @@ SsdTierFollowSettings(void)
 				  ssd_tier_write_budget * PAGES_PER_MB,
 				  ssd_tier_write_budget_per_day * PAGES_PER_MB);
 	advance();
+	SsdTierRecordState(false);
 	SsdTierUnlock();
 }
 

@@ -107,15 +107,18 @@ SsdTierFindSlot(const SsdTierRelation *relation, BlockNumber block)
 
 /* A read, which is recorded; a replay goes by the same time. */
 static tp_access
-this_read(const RelFileLocator *locator, BlockNumber block, int nblocks,
-		  bool hit)
+this_read(const SsdTierRelation *relation, BlockNumber block, int nblocks,
+		  bool hit, bool unwanted)
 {
 	tp_access	access = this_access();
+	uint32		flags = RECORD_SSD_ASKED | (hit ? RECORD_HIT : 0) |
+		(relation->choice == SSD_TIER_KEEP ? RECORD_SSD_KEPT : 0) |
+		(unwanted ? RECORD_SSD_UNWANTED : 0);
 
 	if (BufferPoolRecording())
-		access.now = BufferPoolRecordBelow(RECORD_PHYSICAL_READ,
-										   RECORD_SSD_ASKED | (hit ? RECORD_HIT : 0),
-										   locator, MAIN_FORKNUM, block, nblocks);
+		access.now = BufferPoolRecordBelow(RECORD_PHYSICAL_READ, flags,
+										   &relation->locator, MAIN_FORKNUM,
+										   block, nblocks);
 	return access;
 }
 
@@ -277,14 +280,15 @@ SsdTierBeginRead(const SsdTierAsk *ask, const RelFileLocator *locator,
 	{
 		bool		hit;
 		bool		all = run_of(relation, block, nblocks, &hit) == nblocks;
+		bool		unwanted = SsdTierIsUnwanted(relation, ask);
 		tp_access	access;
 
 		relation->reads += nblocks;
 		read->hit = all && hit;
-		access = this_read(locator, block, nblocks, read->hit);
+		access = this_read(relation, block, nblocks, read->hit, unwanted);
 		if (read->hit)
 			begin_hit(relation, block, nblocks, &access, read);
-		else if (SsdTierIsUnwanted(relation, ask))
+		else if (unwanted)
 			SsdTierCount(SSD_TIER_REFUSED_BY_CHOICE, nblocks);
 		else
 			for (int i = 0; i < nblocks; i++)

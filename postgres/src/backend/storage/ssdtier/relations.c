@@ -160,10 +160,19 @@ SsdTierRenewRelation(SsdTierRelation *relation)
 	return relation;
 }
 
-/* Its pages count as kept, or do not, from now on. */
+/*
+ * Its pages count as kept, or do not, from now on.  A recording says so by a read of
+ * no blocks.
+ */
 void
 SsdTierSetChoice(SsdTierRelation *relation, SsdTierChoice choice)
 {
+	bool		keep = choice == SSD_TIER_KEEP;
+
+	if (BufferPoolRecording() && keep != (relation->choice == SSD_TIER_KEEP))
+		(void) BufferPoolRecordBelow(RECORD_PHYSICAL_READ,
+									 RECORD_SSD_ASKED | (keep ? RECORD_SSD_KEPT : 0),
+									 &relation->locator, MAIN_FORKNUM, 0, 0);
 	if (relation->choice == SSD_TIER_KEEP)
 		tp_tier_keep(&SsdTier.core, -(int64) relation->pages);
 	relation->choice = choice;

@@ -569,11 +569,16 @@ void
 SsdTierDescribe(StringInfo text)
 {
 	tp_extents_settings settings;
+	SsdTierRecorded limits;
 	uint32		pages;
 	uint32		used;
+	double		purse;
 	bool		useful;
 
 	SsdTierLock();
+	SsdTierFollowTime();
+	SsdTierDescribeLimits(&limits);
+	purse = SsdTier.shared->budget.purse;
 	settings = SsdTier.core.extents->settings;
 	pages = SsdTier.shared->slots;
 	used = tp_resident(&SsdTier.core.pool);
@@ -586,16 +591,20 @@ SsdTierDescribe(StringInfo text)
 					 ",\"pages\":%u,\"capacity\":%u,\"used\":%u,"
 					 "\"extents\":%u,\"write_buffers\":%u,"
 					 "\"random_saving\":%.17g,\"sequential_saving\":%.17g,"
-					 "\"useful\":%s}",
+					 "\"useful\":%s,\"keep_share\":%.17g,"
+					 "\"write_budget\":%.17g,\"write_budget_per_day\":%.17g,"
+					 "\"purse\":%.17g}",
 					 pages, SsdTier.capacity, used,
 					 SsdTier.core.extents->mask + 1, SsdTier.max_entries,
 					 settings.random_saving, settings.sequential_saving,
-					 useful ? "true" : "false");
+					 useful ? "true" : "false", limits.keep_share,
+					 limits.write_budget, limits.write_budget_per_day,
+					 limits.write_budget > 0 ? purse : 0.0);
 }
 
 /*
- * Record the tier's size and savings, unless that was done in this recording and
- * neither has changed; and whether it is empty.  The caller holds the lock.
+ * Record the tier's size, savings and limits, unless that was done in this recording
+ * and none has changed; and whether it is empty.  The caller holds the lock.
  */
 void
 SsdTierRecordState(bool emptied)
@@ -608,18 +617,22 @@ SsdTierRecordState(bool emptied)
 		.slots = shared->slots,
 		.useful = shared->useful,
 	};
-	char		text[160];
+	char		text[320];
 
 	if (!BufferPoolRecording())
 		return;
+	SsdTierDescribeLimits(&now);
 	now.recording = BufferPoolRecordingSerial();
 	if (!emptied && memcmp(&now, &shared->recorded, sizeof(now)) == 0)
 		return;
 	shared->recorded = now;
 	snprintf(text, sizeof(text),
 			 "{\"pages\":%u,\"random_saving\":%.17g,"
-			 "\"sequential_saving\":%.17g,\"useful\":%s,\"emptied\":%s}",
+			 "\"sequential_saving\":%.17g,\"useful\":%s,\"emptied\":%s,"
+			 "\"keep_share\":%.17g,\"write_budget\":%.17g,"
+			 "\"write_budget_per_day\":%.17g}",
 			 now.slots, now.random_saving, now.sequential_saving,
-			 now.useful ? "true" : "false", emptied ? "true" : "false");
+			 now.useful ? "true" : "false", emptied ? "true" : "false",
+			 now.keep_share, now.write_budget, now.write_budget_per_day);
 	BufferPoolRecordSsd(text);
 }
