@@ -100,7 +100,8 @@ def test_faults(make: Make, ssd: Path, faults: Faults, kind: str, checksums: str
             work(instance, expected, number)
     faults.strike()
     recovers(instance, expected)
-    assert stat(instance, SEEN.get(kind, "bad_pages")) > WANTED / 10
+    # many are overwritten before they are read
+    assert stat(instance, SEEN.get(kind, "bad_pages")) > WANTED / 40
     assert log(instance).count("switched off after") > 10
 
 
@@ -198,13 +199,18 @@ def test_vandals(make: Make, ssd: Path, method: str, checksums: str, vandal: typ
             work(instance, expected, number)
             if vandal is TakesFilesAway:  # or else who has the file open would keep it
                 instance.query("SELECT pg_ssd_tier_disable()")
-    if file.is_dir():
+    if vandal is TakesFilesAway:
+        instance.query("SELECT pg_ssd_tier_disable()")
+        if file.is_file():
+            file.unlink()
+        if not file.is_dir():
+            file.mkdir()
+        assert instance.query("SELECT pg_ssd_tier_enable()") == "f"
+        assert "cannot use" in log(instance)
         file.rmdir()
     recovers(instance, expected)
     if vandal is DamagesPages:
         assert stat(instance, "bad_pages") > 20
-    else:
-        assert "cannot use" in log(instance)
 
 
 @pytest.mark.parametrize("method", METHODS)

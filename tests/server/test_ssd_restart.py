@@ -36,6 +36,7 @@ POLICIES = ("page_temperature", "tac", "lru", "arc")
 def kill(instance: Instance) -> None:
     """Kill the postmaster; the others notice and go."""
     pid = int((instance.data / "postmaster.pid").read_text().split()[0])
+    os.kill(pid, signal.SIGSTOP)  # a child that it makes now would wait for others' locks for ever
     group = os.popen(f"pgrep -P {pid}").read().split()
     os.kill(pid, signal.SIGKILL)
     for child in group:

@@ -217,6 +217,7 @@ typedef struct SsdTierShared
 	TimestampTz stats_reset;
 
 	pg_atomic_uint64 disk_served;	/* when a read from the disk ended last */
+	pg_atomic_uint32 disk_reads;	/* in progress */
 
 	/* means that follow the last hundred or so; 0: none yet */
 	pg_atomic_uint64 nanoseconds[SSD_TIER_NUM_COSTS];

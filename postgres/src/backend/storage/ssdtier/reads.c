@@ -32,6 +32,7 @@
 #include "storage/bufferpool_recorder.h"
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
+#include "storage/io_worker.h"
 #include "storage/md.h"
 #include "storage/ssd_tier_internals.h"
 
@@ -97,12 +98,14 @@ read_from_disk(PgAioHandle *ioh, SMgrRelation reln, BlockNumber blocknum,
 	tell(ioh, 0, told(ioh, 0) | (uint32) read->cost << ENTRY_BITS |
 		 ticks_now() << TICK_SHIFT);
 	pgaio_io_register_callbacks(ioh, PGAIO_HCB_SSD_TIER_ADMIT, 0);
+	pg_atomic_fetch_add_u32(&SsdTier.shared->disk_reads, 1);
 	PG_TRY();
 	{
 		mdstartreadv(ioh, reln, MAIN_FORKNUM, blocknum, buffers, nblocks);
 	}
 	PG_CATCH();
 	{
+		pg_atomic_fetch_sub_u32(&SsdTier.shared->disk_reads, 1);
 		for (BlockNumber i = 0; i < nblocks; i++)
 			if (read->entries[i] != TP_NONE)
 				SsdTierEntryFilled(read->entries[i], false);
@@ -145,6 +148,7 @@ ssd_admit_complete(PgAioHandle *ioh, PgAioResult prior_result, uint8 cb_data)
 	int			pages = prior_result.status == PGAIO_RS_ERROR ? 0 :
 		prior_result.result;
 
+	pg_atomic_fetch_sub_u32(&SsdTier.shared->disk_reads, 1);
 	if (pages > 0)
 		measure_disk(ioh, target, pages);
 	for (int i = 0; i < target->smgr.nblocks; i++)
@@ -166,6 +170,20 @@ const		PgAioHandleCallbacks aio_ssd_tier_admit_cb = {
 
 /* ---- from the SSD ---- */
 
+/*
+ * I/O workers that are all busy with the disk would let reads of the SSD wait for
+ * it: then the process reads by itself.
+ */
+static bool
+would_wait_for_workers(void)
+{
+	return io_method == IOMETHOD_WORKER &&
+		pg_atomic_read_u32(&SsdTier.shared->disk_reads) >= (uint32) io_workers;
+}
+
+/* When this I/O worker began the read that it is at; in others 0. */
+static uint64 worker_began;
+
 static void
 read_from_ssd(PgAioHandle *ioh, SMgrRelation reln, BlockNumber blocknum,
 			  void **buffers, BlockNumber nblocks, uint32 slot, int fd)
@@ -182,6 +200,8 @@ read_from_ssd(PgAioHandle *ioh, SMgrRelation reln, BlockNumber blocknum,
 	tell(ioh, 0, (uint32) BufferPoolNow());
 	if (!SsdTier.shared->direct)
 		pgaio_io_set_flag(ioh, PGAIO_HF_BUFFERED);
+	if (would_wait_for_workers())
+		pgaio_io_set_flag(ioh, PGAIO_HF_SYNCHRONOUS);
 	pgaio_io_set_target(ioh, PGAIO_TID_SSD_TIER);
 	target->smgr.rlocator = reln->smgr_rlocator.locator;
 	target->smgr.forkNum = MAIN_FORKNUM;
@@ -213,9 +233,15 @@ ssd_readv_complete(PgAioHandle *ioh, PgAioResult prior_result, uint8 cb_data)
 	if (good < pages)
 		SsdTierError(SSD_TIER_BAD_PAGES, 0);
 	if (good == wanted)
+	{
+		/* how long it waited for a worker is not the device's time */
+		uint32		began = worker_began != 0 ? (uint32) worker_began : told(ioh, 0);
+
 		SsdTierMeasured(SSD_TIER_COST_SSD,
-						(double) ((uint32) BufferPoolNow() - told(ioh, 0)) / wanted,
+						(double) ((uint32) BufferPoolNow() - began) / wanted,
 						wanted);
+	}
+	worker_began = 0;
 
 	/* the page after the good ones is bad; those behind it are read again */
 	for (int i = 0; i < wanted; i++)
@@ -244,6 +270,7 @@ static void
 ssd_reopen(PgAioHandle *ioh)
 {
 	pgaio_io_get_op_data(ioh)->read.fd = SsdTierFile();
+	worker_began = BufferPoolNow();
 }
 
 static char *

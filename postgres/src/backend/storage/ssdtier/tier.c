@@ -248,6 +248,7 @@ init_for_start(void)
 	memset(&shared->tier, 0, sizeof(shared->tier));
 	pg_atomic_init_u64(&shared->skipped, 0);
 	pg_atomic_init_u64(&shared->disk_served, 0);
+	pg_atomic_init_u32(&shared->disk_reads, 0);
 	for (int i = 0; i < SSD_TIER_NUM_COUNTERS; i++)
 		pg_atomic_init_u64(&shared->counters[i], 0);
 	for (uint32 i = 0; i < SsdTier.max_relations; i++)
