@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import struct
 import threading
 import time
@@ -15,6 +13,7 @@ import pytest
 
 from server.conftest import ROOT
 from server.crc32c import crc32c
+from server.load import kill_server
 from server.ssd import (
     Start,
     check,
@@ -22,7 +21,6 @@ from server.ssd import (
     read_all,
     settle,
     stat,
-    wait_until,
 )
 from server.ssd_table import GOLDEN, Table, golden
 from tidepool.errors import TidepoolError
@@ -31,20 +29,6 @@ from tidepool.server import Instance
 STOCK = ROOT / "build" / "pgsql-stock" / "bin"
 TABLE = "tidepool.ssd.table"
 POLICIES = ("page_temperature", "tac", "lru", "arc")
-
-
-def kill(instance: Instance) -> None:
-    """Kill the postmaster; the others notice and go."""
-    pid = int((instance.data / "postmaster.pid").read_text().split()[0])
-    os.kill(pid, signal.SIGSTOP)  # a child that it makes now would wait for others' locks for ever
-    group = os.popen(f"pgrep -P {pid}").read().split()
-    os.kill(pid, signal.SIGKILL)
-    for child in group:
-        try:
-            os.kill(int(child), signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-    wait_until(lambda: not any(Path(f"/proc/{child}").exists() for child in group))
 
 
 def prepare(instance: Instance) -> str:
@@ -88,7 +72,7 @@ def test_warm(start: Start, ssd: Path, policy: str, how: str) -> None:
             instance.stop()
             assert (ssd / TABLE).exists()
         elif how == "killed":
-            kill(instance)
+            kill_server(instance)
         else:
             instance.stop("immediate")
         restarted(instance)
@@ -118,7 +102,7 @@ def test_pages_written_before_a_crash(start: Start) -> None:
                 " FROM generate_series(18001, 19000) AS i"
             )
         expected = read_all(instance)
-        kill(instance)
+        kill_server(instance)
         restarted(instance)
         assert read_all(instance) == expected
     check(instance)
@@ -147,7 +131,7 @@ def test_killed_under_load(start: Start) -> None:
             client.start()
         time.sleep(0.7)
         over.set()
-        kill(instance)
+        kill_server(instance)
         for client in clients:
             client.join()
         restarted(instance)
@@ -168,7 +152,7 @@ def test_unlogged_relations(start: Start) -> None:
         "SELECT sum(id) FROM lost",
     )
     settle(instance)
-    kill(instance)
+    kill_server(instance)
     restarted(instance)
     assert instance.query("SELECT count(*) FROM lost") == "0"
     instance.query("INSERT INTO lost SELECT i FROM generate_series(1, 40000) AS i", "CHECKPOINT")
@@ -185,7 +169,7 @@ def test_another_server_meanwhile(start: Start, ssd: Path, how: str, end: str) -
     instance = start(2000, bufferpool__ssd_policy="lru")
     expected = prepare(instance)
     used = stat(instance, "used_pages")
-    instance.stop() if how == "clean" else kill(instance)
+    instance.stop() if how == "clean" else kill_server(instance)
     ours = instance.bin
     configuration = instance.data / "postgresql.conf"
     before = configuration.read_text()
@@ -208,7 +192,7 @@ def test_another_server_on_the_ssd_meanwhile(start: Start, ssd: Path, how: str) 
     """Another data directory's server has had the SSD: nothing there is taken for ours."""
     instance = start(2000, bufferpool__ssd_policy="lru")
     expected = prepare(instance)
-    instance.stop() if how == "clean" else kill(instance)
+    instance.stop() if how == "clean" else kill_server(instance)
     other = start(2000, bufferpool__ssd_policy="lru")
     prepare(other)
     other.stop()

@@ -699,6 +699,8 @@ SsdTierTakeOver(void (*empty_pool) (void))
 						LOCK_HELD_MASK) != 0;
 
 	LWLockInitialize(&SsdTier.shared->lock, LWTRANCHE_SSD_TIER);
+	/* those who read from the disk then are gone */
+	pg_atomic_write_u32(&SsdTier.shared->disk_reads, 0);
 	if (!torn)
 		SsdTierEndAll();
 	if (torn || SsdTierCheck(NULL, NULL) > 0)
