@@ -826,6 +826,8 @@ CREATE FUNCTION pg_stat_get_bufferpool_warm(
     OUT pauses bigint,
     OUT saves bigint,
     OUT failed_saves bigint,
+    OUT fetches bigint,
+    OUT failed_fetches bigint,
     OUT list_saved timestamptz,
     OUT save_seconds double precision)
 RETURNS SETOF record
@@ -852,6 +854,8 @@ COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.workers_started IS 'backgroun
 COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.pauses IS 'pauses of workers because queries waited for reads';
 COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.saves IS 'lists that were saved since the server was started';
 COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.failed_saves IS 'lists that could not be written';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.fetches IS 'lists that this standby has from its primary';
+COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.failed_fetches IS 'attempts to fetch the primary''s list that failed; the log says why';
 COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.list_saved IS 'when the list in the file was saved';
 COMMENT ON COLUMN pg_stat_progress_bufferpool_warm.save_seconds IS 'seconds that the last save took';
 
@@ -861,6 +865,13 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION pg_bufferpool_save_warm(boolean)
     IS 'save the list of pages for a warm start now; returns their number, or null if the old list was kept; force: even if a warm start was interrupted and this server has fewer pages';
+
+CREATE FUNCTION pg_bufferpool_warm_list(at bigint)
+RETURNS bytea
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
+COMMENT ON FUNCTION pg_bufferpool_warm_list(bigint)
+    IS 'up to 1 MB of the list of pages for a warm start, from this byte of its file on; null if there is none; for standbys';
 
 -- ---- privileges ----
 
@@ -888,6 +899,7 @@ REVOKE ALL ON FUNCTION pg_bufferpool_check(boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_trace() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_bufferpool_warm() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_bufferpool_save_warm(boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_bufferpool_warm_list(bigint) FROM PUBLIC;
 REVOKE ALL ON pg_stat_progress_bufferpool_warm FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_get_ssd_tier() FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_stat_reset_ssd_tier() FROM PUBLIC;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * warm.c
- *	  Warm starts: how far this one has come; save the list now.
+ *	  Warm starts: how far this one has come; save the list now; read the file.
  *
  * contrib/pg_bufferpool/warm.c
  *
@@ -18,6 +18,7 @@
 
 PG_FUNCTION_INFO_V1(pg_stat_get_bufferpool_warm);
 PG_FUNCTION_INFO_V1(pg_bufferpool_save_warm);
+PG_FUNCTION_INFO_V1(pg_bufferpool_warm_list);
 
 static const char *
 phase_text(WarmPhase phase)
@@ -86,4 +87,24 @@ pg_bufferpool_save_warm(PG_FUNCTION_ARGS)
 	if (pages < 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(pages);
+}
+
+/*
+ * A part of the file, from this byte on, for a standby: empty at the end, NULL if
+ * there is no file.
+ */
+Datum
+pg_bufferpool_warm_list(PG_FUNCTION_ARGS)
+{
+	int64		at = PG_GETARG_INT64(0);
+	bytea	   *part;
+
+	if (at < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a place in the list must not be negative")));
+	part = ReadWarmPart(at);
+	if (part == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_BYTEA_P(part);
 }

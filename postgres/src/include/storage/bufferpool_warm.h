@@ -22,10 +22,12 @@ extern PGDLLIMPORT bool bufferpool_warm_start;
 extern PGDLLIMPORT int bufferpool_warm_save_interval;
 extern PGDLLIMPORT int bufferpool_warm_workers;
 extern PGDLLIMPORT int bufferpool_warm_rate;
+extern PGDLLIMPORT bool bufferpool_warm_primary;
 
 /* ---- the list ---- */
 
 #define WARM_FILE "pg_bufferpool_warm"
+#define WARM_NEW_FILE WARM_FILE ".tmp"
 #define WARM_MAGIC "TPWARM\r\n"
 #define WARM_VERSION 1
 
@@ -129,7 +131,8 @@ typedef enum WarmPhase
 
 typedef enum WarmCounter
 {
-	WARM_WANTED,				/* pages on the list */
+	WARM_WANTED,				/* pages on the list that is read back; so the
+								 * next */
 	WARM_READ,					/* read */
 	WARM_PRESENT,				/* somebody else had read them */
 	WARM_GONE,					/* of relations or blocks that are no more */
@@ -142,12 +145,14 @@ typedef enum WarmCounter
 	WARM_PAUSES,				/* in favour of queries that wait for reads */
 	WARM_SAVES,
 	WARM_FAILED_SAVES,
+	WARM_FETCHES,				/* of the primary's list */
+	WARM_FAILED_FETCHES,
 	WARM_NUM_COUNTERS
 } WarmCounter;
 
 typedef struct WarmShared
 {
-	pg_atomic_uint32 saver;		/* process that writes the file, or 0 */
+	pg_atomic_uint32 writer;	/* process that writes the file, or 0 */
 	slock_t		mutex;			/* what follows, up to the counters */
 	WarmPhase	phase;
 	bool		loaded;			/* a list was read since the server started,
@@ -204,6 +209,7 @@ typedef struct WarmWork
 	uint32		groups;
 	uint32		relations;
 	uint32		wants;
+	bool		follow;			/* pages may take others' buffers */
 	pg_atomic_uint32 left[BUFFERPOOL_NUMBERS];	/* [list]: not done yet */
 	Size		groups_at;		/* from the beginning of this */
 	Size		relations_at;
@@ -230,6 +236,12 @@ extern bool WarmHasWord(const tp_policy *policy);
 extern uint32 WarmPageSize(const tp_policy *policy);
 extern bool ReadWarmHeads(WarmHeader *header, WarmPool **pools, int elevel);
 extern bool ReadWarmList(WarmList *list);
+extern const char *WarmProblemOfFile(const char *path);
+
+/* Bytes of the file that ReadWarmPart returns at most. */
+#define WARM_PART_SIZE ((Size) 1024 * 1024)
+
+extern bytea * ReadWarmPart(uint64 at);
 
 /* warm_output.c */
 
@@ -245,6 +257,11 @@ typedef struct WarmOutput
 	char		data[WARM_OUTPUT_SIZE];
 } WarmOutput;
 
+extern void WarmClaimFile(void);
+extern void WarmReleaseFile(int code, Datum arg);
+extern bool WarmBeginFile(WarmOutput *output);
+extern bool WarmKeepFile(WarmOutput *output);
+extern void WarmDropFile(WarmOutput *output);
 extern void WarmWriteAt(WarmOutput *output, const void *data, Size size,
 						uint64 at);
 extern void WarmFlush(WarmOutput *output);
@@ -270,14 +287,24 @@ typedef struct WarmPlan
 	BufferPool **pools;			/* [list]: where its pages go */
 } WarmPlan;
 
-extern void MakeWarmPlan(WarmPlan *plan);
+extern void MakeWarmPlan(WarmPlan *plan, bool follow);
+extern int	WarmFindPage(const WarmRelation *relation, BlockNumber block);
 
 /* warm_load.c */
 extern void BufferPoolLoadWarmList(void);
+extern void BufferPoolFollowWarmList(void);
+
+/* warm_follow.c */
+extern bool WarmFollowsPrimary(void);
+extern bool WarmFetchList(int seconds);
+extern void BufferPoolWarmFetchMain(Datum main_arg);
 
 /* warm_place.c */
 extern void PlaceWarmPages(BufferPool *pool, const WarmPoolList *list,
 						   const WarmRelation *relations, const int32 *results);
+extern void ReferenceWarmPages(BufferPool *pool, const WarmPoolList *list,
+							   const WarmRelation *relations,
+							   const int32 *results);
 
 /* warm_worker.c */
 extern void BufferPoolWarmWorkerMain(Datum main_arg);

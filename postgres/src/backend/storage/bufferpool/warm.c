@@ -9,6 +9,9 @@
  * too.  If it fails it is started again, but what it has begun to read back is
  * not begun again.
  *
+ * A standby may follow its primary: then it fetches the primary's list instead of
+ * saving its own, before it reads it back and each time that it would save one.
+ *
  * src/backend/storage/bufferpool/warm.c
  *
  *-------------------------------------------------------------------------
@@ -36,6 +39,13 @@ int			bufferpool_warm_rate;
 WarmShared *BufferPoolWarm;
 
 #define RESTART_SECONDS 5
+
+/*
+ * To fetch the primary's list: at the start, when the pages on the old list wait;
+ * and later.
+ */
+#define FIRST_FETCH_SECONDS 10
+#define FETCH_SECONDS 600
 
 /* ---- set-up ---- */
 
@@ -72,7 +82,7 @@ BufferPoolWarmShmemInit(void)
 		return;
 	MemSet(BufferPoolWarm, 0, sizeof(WarmShared));
 	SpinLockInit(&BufferPoolWarm->mutex);
-	pg_atomic_init_u32(&BufferPoolWarm->saver, 0);
+	pg_atomic_init_u32(&BufferPoolWarm->writer, 0);
 	BufferPoolWarm->work = DSM_HANDLE_INVALID;
 	BufferPoolWarm->phase = bufferpool_warm_start ? WARM_STARTING : WARM_OFF;
 	BufferPoolWarm->loaded = !bufferpool_warm_start;
@@ -120,15 +130,20 @@ become_leader(void)
 	SpinLockAcquire(&BufferPoolWarm->mutex);
 	first = BufferPoolWarm->phase == WARM_STARTING;
 	BufferPoolWarm->pid = MyProcPid;
-	if (first)
-	{
-		BufferPoolWarm->phase = WARM_LOADING;
-		BufferPoolWarm->interrupted = true; /* until it has ended */
-		BufferPoolWarm->began = GetCurrentTimestamp();
-	}
 	SpinLockRelease(&BufferPoolWarm->mutex);
 	before_shmem_exit(forget_leader, 0);
 	return first;
+}
+
+static void
+begin_loading(void)
+{
+	SpinLockAcquire(&BufferPoolWarm->mutex);
+	BufferPoolWarm->phase = WARM_LOADING;
+	BufferPoolWarm->interrupted = true; /* until it has ended */
+	BufferPoolWarm->began = GetCurrentTimestamp();
+	BufferPoolWarm->ended = 0;
+	SpinLockRelease(&BufferPoolWarm->mutex);
 }
 
 static void
@@ -162,13 +177,48 @@ follow_settings(void)
 	}
 }
 
-/* If a session saves the list just now, that will do. */
+static void
+follow_primary(void)
+{
+	if (!WarmFetchList(FETCH_SECONDS))
+		return;
+	begin_loading();
+	BufferPoolFollowWarmList();
+	end_loading();
+}
+
+/*
+ * Save the list.  If a session saves it just now, that will do; and a standby
+ * that follows its primary keeps the primary's.
+ */
 static void
 save(void)
 {
-	if (pg_atomic_read_u32(&BufferPoolWarm->saver) == 0)
+	if (!WarmFollowsPrimary() &&
+		pg_atomic_read_u32(&BufferPoolWarm->writer) == 0)
 		(void) BufferPoolSaveWarmList(false);
 	CurrentResourceOwner = AuxProcessResourceOwner;
+}
+
+/* What is done from time to time. */
+static void
+renew(void)
+{
+	if (WarmFollowsPrimary())
+		follow_primary();
+	else
+		save();
+	pgstat_report_stat(true);
+}
+
+/* What is done at the server's start. */
+static void
+start(void)
+{
+	if (WarmFollowsPrimary())
+		(void) WarmFetchList(FIRST_FETCH_SECONDS);
+	begin_loading();
+	BufferPoolLoadWarmList();
 }
 
 void
@@ -183,7 +233,7 @@ BufferPoolWarmMain(Datum main_arg)
 	CreateAuxProcessResourceOwner();
 	CurrentResourceOwner = AuxProcessResourceOwner;
 	if (become_leader())
-		BufferPoolLoadWarmList();
+		start();
 	end_loading();
 	last = GetCurrentTimestamp();
 	while (!ShutdownRequestPending)
@@ -192,9 +242,8 @@ BufferPoolWarmMain(Datum main_arg)
 
 		if (timeout == 0)
 		{
-			save();
+			renew();
 			last = GetCurrentTimestamp();
-			pgstat_report_stat(true);
 			continue;
 		}
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH |

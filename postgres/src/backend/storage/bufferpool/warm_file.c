@@ -29,6 +29,8 @@
 #include "miscadmin.h"
 #include "storage/bufferpool_warm.h"
 #include "storage/fd.h"
+#include "utils/memutils.h"
+#include "varatt.h"
 
 /* Does a page's entry have the node's word? */
 bool
@@ -69,19 +71,22 @@ read_at(int fd, void *data, Size size, uint64 at)
 	return true;
 }
 
-/* Open the file, if there is one, and it is a file. */
+/*
+ * Open this file, if there is one, and it is a file.  If not, returns -1, and
+ * reports what is wrong at elevel.
+ */
 static int
-open_file(uint64 *size, int elevel)
+open_file(const char *path, uint64 *size, int elevel)
 {
 	struct stat status;
-	int			fd = OpenTransientFile(WARM_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | PG_BINARY);
+	int			fd = OpenTransientFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | PG_BINARY);
 
 	if (fd < 0)
 	{
 		if (errno != ENOENT)
 			ereport(elevel,
 					(errcode_for_file_access(),
-					 errmsg("could not open file \"%s\": %m", WARM_FILE)));
+					 errmsg("could not open file \"%s\": %m", path)));
 		return -1;
 	}
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
@@ -92,7 +97,7 @@ open_file(uint64 *size, int elevel)
 	(void) CloseTransientFile(fd);
 	ereport(elevel,
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-			 errmsg("\"%s\" is not a regular file", WARM_FILE)));
+			 errmsg("\"%s\" is not a regular file", path)));
 	return -1;
 }
 
@@ -192,7 +197,7 @@ bool
 ReadWarmHeads(WarmHeader *header, WarmPool **pools, int elevel)
 {
 	uint64		size;
-	int			fd = open_file(&size, elevel);
+	int			fd = open_file(WARM_FILE, &size, elevel);
 	const char *problem;
 
 	if (fd < 0)
@@ -299,7 +304,7 @@ bool
 ReadWarmList(WarmList *list)
 {
 	uint64		size;
-	int			fd = open_file(&size, WARNING);
+	int			fd = open_file(WARM_FILE, &size, WARNING);
 	const char *problem;
 
 	if (fd < 0)
@@ -309,4 +314,48 @@ ReadWarmList(WarmList *list)
 	if (problem != NULL)
 		complain(problem, WARNING);
 	return problem == NULL;
+}
+
+/* Why the list in this file is of no use; NULL if it is sound. */
+const char *
+WarmProblemOfFile(const char *path)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "warm list",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	WarmList	list;
+	uint64		size;
+	int			fd = open_file(path, &size, ERROR);
+	const char *problem = fd < 0 ? "It is gone." : read_list(fd, size, &list);
+
+	if (fd >= 0)
+		(void) CloseTransientFile(fd);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return problem;
+}
+
+/*
+ * The file's bytes from this place on, at most WARM_PART_SIZE; none at its end.
+ * NULL if there is no file.
+ */
+bytea *
+ReadWarmPart(uint64 at)
+{
+	uint64		size;
+	int			fd = open_file(WARM_FILE, &size, ERROR);
+	Size		part;
+	bytea	   *data;
+
+	if (fd < 0)
+		return NULL;
+	part = at < size ? Min(size - at, WARM_PART_SIZE) : 0;
+	data = palloc(VARHDRSZ + part);
+	SET_VARSIZE(data, VARHDRSZ + part);
+	if (!read_at(fd, VARDATA(data), part, at))
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read file \"%s\": %m", WARM_FILE)));
+	(void) CloseTransientFile(fd);
+	return data;
 }

@@ -274,6 +274,33 @@ set_phase(WarmPhase phase)
 	SpinLockRelease(&BufferPoolWarm->mutex);
 }
 
+/* What the algorithms learn of a list: its pages' places, or their order. */
+static void
+tell_algorithm(Load *load, uint32 i)
+{
+	const WarmList *list = &load->plan.list;
+	const int32 *results = WarmResults(load->plan.work) + load->plan.first[i];
+
+	if (load->plan.work->follow)
+		ReferenceWarmPages(load->plan.pools[i], &list->pools[i],
+						   list->relations, results);
+	else
+		PlaceWarmPages(load->plan.pools[i], &list->pools[i], list->relations,
+					   results);
+}
+
+/* Reference what is in memory, lest it be evicted for what will be read. */
+static void
+keep_present(Load *load)
+{
+	for (uint32 i = 0; i < load->plan.list.header.pools; i++)
+	{
+		tell_algorithm(load, i);
+		load->plan.placed[i] =
+			pg_atomic_read_u32(&load->plan.work->left[i]) == 0;
+	}
+}
+
 /* Place the pages of the lists that are done, or of all. */
 static void
 place(Load *load, bool all)
@@ -284,9 +311,7 @@ place(Load *load, bool all)
 			(!all && pg_atomic_read_u32(&load->plan.work->left[i]) > 0))
 			continue;
 		load->plan.placed[i] = true;
-		PlaceWarmPages(load->plan.pools[i], &load->plan.list.pools[i],
-					   load->plan.list.relations,
-					   WarmResults(load->plan.work) + load->plan.first[i]);
+		tell_algorithm(load, i);
 	}
 }
 
@@ -304,15 +329,32 @@ wait_a_moment(void)
 	}
 }
 
+static uint64
+pages_of(const WarmPlan *plan)
+{
+	uint64		pages = 0;
+
+	for (uint32 i = 0; i < plan->list.header.pools; i++)
+		pages += Min(plan->list.pools[i].head.pages,
+					 (uint32) BufferPoolSize(plan->pools[i]));
+	return pages;
+}
+
+/* The counters are those of this list. */
 static void
 begin_loading(const Load *load)
 {
+	uint64		pages = pages_of(&load->plan);
+
 	SpinLockAcquire(&BufferPoolWarm->mutex);
-	BufferPoolWarm->old_pages = load->plan.work->wants;
+	BufferPoolWarm->old_pages = pages;
 	BufferPoolWarm->list_of = load->plan.list.header.saved_at;
 	BufferPoolWarm->work = dsm_segment_handle(load->plan.segment);
 	SpinLockRelease(&BufferPoolWarm->mutex);
-	WarmCount(WARM_WANTED, load->plan.work->wants);
+	for (int i = 0; i <= WARM_RECALLED; i++)
+		pg_atomic_write_u64(&BufferPoolWarm->counters[i], 0);
+	WarmCount(WARM_WANTED, pages);
+	WarmCount(WARM_PRESENT, pages - load->plan.work->wants);
 }
 
 /* What nobody has tried. */
@@ -327,13 +369,13 @@ count_rest(const WarmWork *work)
 }
 
 static void
-log_result(void)
+log_result(int elevel)
 {
 	uint64		counts[WARM_NUM_COUNTERS];
 
 	for (int i = 0; i < WARM_NUM_COUNTERS; i++)
 		counts[i] = pg_atomic_read_u64(&BufferPoolWarm->counters[i]);
-	ereport(LOG,
+	ereport(elevel,
 			(errmsg("warm start: read " UINT64_FORMAT " of " UINT64_FORMAT " pages",
 					counts[WARM_READ], counts[WARM_WANTED]),
 			 errdetail(UINT64_FORMAT " were there already, " UINT64_FORMAT " are gone, for "
@@ -342,35 +384,58 @@ log_result(void)
 					   counts[WARM_NO_ROOM], counts[WARM_LEFT])));
 }
 
-/* Read the list back, if there is one.  Ends early at a shutdown. */
-void
-BufferPoolLoadWarmList(void)
+/* Read the list in the file, and the pages that are on it. */
+static void
+load_list(Load *load, bool follow)
+{
+	if (!ReadWarmList(&load->plan.list))
+		return;
+	MakeWarmPlan(&load->plan, follow);
+	begin_loading(load);
+	look_at_databases(load);
+	if (follow)
+		keep_present(load);
+	while (employ_workers(load))
+	{
+		place(load, false);
+		wait_a_moment();
+	}
+	set_phase(WARM_PLACING);
+	place(load, true);
+	count_rest(load->plan.work);
+	dsm_detach(load->plan.segment);
+	log_result(follow ? DEBUG1 : LOG);
+}
+
+static void
+load_in_context(bool follow)
 {
 	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "warm start",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	Load	   *load = palloc0_object(Load);
 
-	if (ReadWarmList(&load->plan.list))
-	{
-		MakeWarmPlan(&load->plan);
-		begin_loading(load);
-		look_at_databases(load);
-		while (employ_workers(load))
-		{
-			place(load, false);
-			wait_a_moment();
-		}
-		set_phase(WARM_PLACING);
-		place(load, true);
-		count_rest(load->plan.work);
-		dsm_detach(load->plan.segment);
-		log_result();
-	}
+	load_list(palloc0_object(Load), follow);
 	SpinLockAcquire(&BufferPoolWarm->mutex);
 	BufferPoolWarm->interrupted = ShutdownRequestPending;
 	BufferPoolWarm->work = DSM_HANDLE_INVALID;
 	SpinLockRelease(&BufferPoolWarm->mutex);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+}
+
+/* Read the list back, if there is one.  Ends early at a shutdown. */
+void
+BufferPoolLoadWarmList(void)
+{
+	load_in_context(false);
+}
+
+/*
+ * Read what is on the list and not in memory, in the place of other pages, and
+ * tell the algorithms in which order the list has its pages.
+ */
+void
+BufferPoolFollowWarmList(void)
+{
+	load_in_context(true);
 }

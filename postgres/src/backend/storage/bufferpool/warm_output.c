@@ -1,7 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * warm_output.c
- *	  Output to the file of a warm start.
+ *	  Write the file of a warm start anew.
+ *
+ * The new file takes the old one's place when it is complete and durable, so a
+ * crash or a full disk leaves the old one.  One process at a time may do that.
  *
  * The first failure is kept, and nothing is written after it.
  *
@@ -11,9 +14,93 @@
  */
 #include "postgres.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "miscadmin.h"
 #include "storage/bufferpool_warm.h"
+#include "storage/fd.h"
+
+/* ---- whose turn it is ---- */
+
+/* Become the process that writes the file.  Fails if another one does. */
+void
+WarmClaimFile(void)
+{
+	uint32		writer = 0;
+
+	if (!pg_atomic_compare_exchange_u32(&BufferPoolWarm->writer, &writer,
+										MyProcPid))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("the list for a warm start is being written by process %u",
+						writer)));
+}
+
+/* To be called at an exit, too. */
+void
+WarmReleaseFile(int code, Datum arg)
+{
+	pg_atomic_write_u32(&BufferPoolWarm->writer, 0);
+}
+
+/* ---- the new file ---- */
+
+static void
+report_failure(int error)
+{
+	errno = error;
+	ereport(WARNING,
+			(errcode_for_file_access(),
+			 errmsg("could not write file \"%s\": %m", WARM_NEW_FILE),
+			 errdetail("The list for a warm start that was saved before is kept.")));
+}
+
+/* Begin the new file.  Returns false, with a warning, if that cannot be. */
+bool
+WarmBeginFile(WarmOutput *output)
+{
+	output->at = 0;
+	output->used = 0;
+	output->error = 0;
+	(void) unlink(WARM_NEW_FILE);	/* of a process that was interrupted */
+	output->fd = OpenTransientFilePerm(WARM_NEW_FILE,
+									   O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | PG_BINARY,
+									   S_IRUSR | S_IWUSR);
+	if (output->fd < 0)
+		report_failure(errno);
+	return output->fd >= 0;
+}
+
+/*
+ * Put the new file in the old one's place.  Returns false, with a warning, if
+ * the old one is still there.
+ */
+bool
+WarmKeepFile(WarmOutput *output)
+{
+	if (output->error == 0 && pg_fsync(output->fd) != 0)
+		output->error = errno;
+	if (CloseTransientFile(output->fd) != 0 && output->error == 0)
+		output->error = errno;
+	if (output->error != 0)
+		report_failure(output->error);
+	else if (durable_rename(WARM_NEW_FILE, WARM_FILE, WARNING) == 0)
+		return true;
+	(void) unlink(WARM_NEW_FILE);
+	return false;
+}
+
+/* Leave the old file where it is. */
+void
+WarmDropFile(WarmOutput *output)
+{
+	(void) CloseTransientFile(output->fd);
+	(void) unlink(WARM_NEW_FILE);
+}
+
+/* ---- what is in it ---- */
 
 void
 WarmWriteAt(WarmOutput *output, const void *data, Size size, uint64 at)

@@ -15,6 +15,9 @@
  * once more, as when the algorithm of a running pool is changed (switch.c).
  * Under stock replacement the usage counts are set.
  *
+ * A standby that follows its primary learns the order again and again from
+ * references to the pages that it has, since its own pages have places, too.
+ *
  * A page counts as used if its buffer's usage count says so: reading it back
  * leaves that at 0 (warm_worker.c).
  *
@@ -242,6 +245,12 @@ reference_if_hot(const Places *places, const Place *place,
 		tp_hit(&places->pool->core, place->buf_id, access);
 }
 
+static void
+reference(const Places *places, const Place *place, const tp_access *access)
+{
+	tp_hit(&places->pool->core, place->buf_id, access);
+}
+
 static int
 compare_ranks(const void *a, const void *b)
 {
@@ -288,6 +297,23 @@ recall_ghosts(const Places *places)
 	WarmCount(WARM_RECALLED, recalled);
 }
 
+static void
+find_places(Places *places, BufferPool *pool, const WarmPoolList *list,
+			const WarmRelation *relations, const int32 *results)
+{
+	*places = (Places)
+	{
+		.pool = pool, .list = list, .policy = pool->core.policy,
+			.version = pool->version
+	};
+	places->places = palloc_extended(Max(list->head.pages, 1) * sizeof(Place),
+									 MCXT_ALLOC_HUGE);
+	for (uint32 rank = 0; rank < list->head.pages; rank++)
+		if (find_place(places, rank, results[rank], relations,
+					   &places->places[places->count]))
+			places->count++;
+}
+
 /*
  * Place the pages of this list that are in the pool.  results: the buffers that
  * they were read into, or found in, by rank.
@@ -296,17 +322,9 @@ void
 PlaceWarmPages(BufferPool *pool, const WarmPoolList *list,
 			   const WarmRelation *relations, const int32 *results)
 {
-	Places		places = {.pool = pool, .list = list,
-		.policy = pool->core.policy, .version = pool->version};
+	Places		places;
 
-	if (list->head.pages == 0)
-		return;
-	places.places = palloc_extended(list->head.pages * sizeof(Place),
-									MCXT_ALLOC_HUGE);
-	for (uint32 rank = 0; rank < list->head.pages; rank++)
-		if (find_place(&places, rank, results[rank], relations,
-					   &places.places[places.count]))
-			places.count++;
+	find_places(&places, pool, list, relations, results);
 	if (places.policy == NULL)
 		set_usage(&places);
 	else if (WarmPoolIsSame(&list->head, pool))
@@ -322,5 +340,23 @@ PlaceWarmPages(BufferPool *pool, const WarmPoolList *list,
 		for_all(&places, true, admit);
 		for_all(&places, true, reference_if_hot);
 	}
+	pfree(places.places);
+}
+
+/*
+ * Reference the pages of this list that are in the pool once, the hottest last,
+ * so that they stay for longer than others.
+ */
+void
+ReferenceWarmPages(BufferPool *pool, const WarmPoolList *list,
+				   const WarmRelation *relations, const int32 *results)
+{
+	Places		places;
+
+	find_places(&places, pool, list, relations, results);
+	if (places.policy == NULL)
+		set_usage(&places);
+	else
+		for_all(&places, true, reference);
 	pfree(places.places);
 }

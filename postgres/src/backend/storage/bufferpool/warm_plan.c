@@ -14,7 +14,11 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "storage/bufferpool_warm.h"
+
+/* Pages between two looks for interrupts. */
+#define SLICE 4096
 
 /*
  * The pool that this list's pages go to: the one with its name or, if there is
@@ -63,6 +67,36 @@ wanted_of(const WarmPlan *plan, uint32 i)
 			   (uint32) BufferPoolSize(plan->pools[i]));
 }
 
+/* The buffer that has this page; -1 if none does. */
+int
+WarmFindPage(const WarmRelation *relation, BlockNumber block)
+{
+	BufferTag	tag;
+	uint32		hash;
+	LWLock	   *lock;
+	int			buf_id;
+
+	InitBufferTag(&tag, &relation->locator, relation->fork, block);
+	hash = BufTableHashCode(&tag);
+	lock = BufMappingPartitionLock(hash);
+	LWLockAcquire(lock, LW_SHARED);
+	buf_id = BufTableLookup(&tag, hash);
+	LWLockRelease(lock);
+	return buf_id;
+}
+
+/* Is this page in memory?  If so, the result says where. */
+static bool
+is_present(const WarmPlan *plan, const WarmPage *page, uint32 number)
+{
+	int			buf_id = WarmFindPage(&plan->list.relations[page->relation],
+									  page->block);
+
+	WarmResults(plan->work)[number] = buf_id;
+	return buf_id >= 0;
+}
+
+/* What the workers shall read; while following: without what is in memory. */
 static void
 fill_wants(WarmPlan *plan)
 {
@@ -72,12 +106,16 @@ fill_wants(WarmPlan *plan)
 	for (uint32 i = 0; i < plan->list.header.pools; i++)
 	{
 		uint32		wanted = wanted_of(plan, i);
+		WarmWant   *first = want;
 
-		pg_atomic_init_u32(&work->left[i], wanted);
 		for (uint32 rank = 0; rank < wanted; rank++)
 		{
 			const WarmPage *page = WarmPageOf(&plan->list.pools[i], rank);
 
+			if (rank % SLICE == 0)
+				CHECK_FOR_INTERRUPTS();
+			if (work->follow && is_present(plan, page, plan->first[i] + rank))
+				continue;
 			*want++ = (WarmWant)
 			{
 				.relation = page->relation, .block = page->block,
@@ -86,7 +124,9 @@ fill_wants(WarmPlan *plan)
 					.band = (uint64) rank * WARM_BANDS / wanted, .list = i
 			};
 		}
+		pg_atomic_init_u32(&work->left[i], want - first);
 	}
+	work->wants = want - WarmWants(work);
 	sorted_relations = plan->list.relations;
 	qsort(WarmWants(work), work->wants, sizeof(WarmWant), compare_wants);
 }
@@ -124,9 +164,12 @@ most_groups(const WarmList *list)
 	return list->header.relations;
 }
 
-/* Plan what to read, from the list. */
+/*
+ * Plan what to read, from the list.  follow: pages that are in memory are not
+ * wanted, and the others may take the place of any.
+ */
 void
-MakeWarmPlan(WarmPlan *plan)
+MakeWarmPlan(WarmPlan *plan, bool follow)
 {
 	WarmList   *list = &plan->list;
 	Size		size;
@@ -154,7 +197,7 @@ MakeWarmPlan(WarmPlan *plan)
 	work = plan->work = dsm_segment_address(plan->segment);
 	SpinLockInit(&work->mutex);
 	work->relations = list->header.relations;
-	work->wants = wants;
+	work->follow = follow;
 	work->groups_at = MAXALIGN(sizeof(WarmWork));
 	work->relations_at = work->groups_at +
 		MAXALIGN(sizeof(WarmGroup) * (Size) most_groups(list));

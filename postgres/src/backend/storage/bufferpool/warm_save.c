@@ -8,30 +8,20 @@
  * may be.  A page is on it once, and a ghost is not on it as a page too unless
  * it came in in between.
  *
- * The new file takes the old one's place when it is complete and durable, so a
- * crash or a full disk leaves the old one.
- *
  * src/backend/storage/bufferpool/warm_save.c
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "storage/bufferpool_warm.h"
 #include "storage/bufmgr.h"
-#include "storage/fd.h"
 #include "storage/ipc.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
-
-#define WARM_TEMPORARY_FILE WARM_FILE ".tmp"
 
 #define SLICE 64				/* looks in one hold of a pool's lock */
 #define LOCK_FREE_SLICE 4096	/* between two looks for interrupts */
@@ -432,8 +422,6 @@ write_list(Save *save)
 	WarmFlush(&save->output);
 	FIN_CRC32C(save->output.crc);
 	put_heads(save, relations_at);
-	if (save->output.error == 0 && pg_fsync(save->output.fd) != 0)
-		save->output.error = errno;
 }
 
 /*
@@ -457,81 +445,51 @@ is_good(uint64 pages)
 	return good;
 }
 
-static void
-report_failure(int error)
-{
-	WarmCount(WARM_FAILED_SAVES, 1);
-	errno = error;
-	ereport(WARNING,
-			(errcode_for_file_access(),
-			 errmsg("could not write file \"%s\": %m", WARM_TEMPORARY_FILE),
-			 errdetail("The list for a warm start that was saved before is kept.")));
-}
-
-/* Write the temporary file, and put it in its place.  Returns as below. */
+/* Write the list, and put it in its place.  Returns as below. */
 static int64
 save_list(bool force)
 {
 	Save	   *save = palloc0_object(Save);
 	TimestampTz began = GetCurrentTimestamp();
 
-	(void) unlink(WARM_TEMPORARY_FILE); /* of a save that was interrupted */
-	save->output.fd = OpenTransientFilePerm(WARM_TEMPORARY_FILE,
-											O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | PG_BINARY,
-											S_IRUSR | S_IWUSR);
-	if (save->output.fd < 0)
+	if (!WarmBeginFile(&save->output))
 	{
-		report_failure(errno);
+		WarmCount(WARM_FAILED_SAVES, 1);
 		return -1;
 	}
 	write_list(save);
-	if (CloseTransientFile(save->output.fd) != 0 && save->output.error == 0)
-		save->output.error = errno;
-	if (save->output.error != 0)
-		report_failure(save->output.error);
-	else if (force || is_good(save->pages))
+	if (save->output.error == 0 && !force && !is_good(save->pages))
 	{
-		if (durable_rename(WARM_TEMPORARY_FILE, WARM_FILE, WARNING) == 0)
-		{
-			WarmCount(WARM_SAVES, 1);
-			SpinLockAcquire(&BufferPoolWarm->mutex);
-			BufferPoolWarm->list_of = GetCurrentTimestamp();
-			BufferPoolWarm->save_seconds = (BufferPoolWarm->list_of - began) / 1e6;
-			SpinLockRelease(&BufferPoolWarm->mutex);
-			return save->pages;
-		}
-		WarmCount(WARM_FAILED_SAVES, 1);
+		WarmDropFile(&save->output);
+		return -1;
 	}
-	(void) unlink(WARM_TEMPORARY_FILE);
-	return -1;
-}
-
-static void
-end_saving(int code, Datum arg)
-{
-	pg_atomic_write_u32(&BufferPoolWarm->saver, 0);
+	if (!WarmKeepFile(&save->output))
+	{
+		WarmCount(WARM_FAILED_SAVES, 1);
+		return -1;
+	}
+	WarmCount(WARM_SAVES, 1);
+	SpinLockAcquire(&BufferPoolWarm->mutex);
+	BufferPoolWarm->list_of = GetCurrentTimestamp();
+	BufferPoolWarm->save_seconds = (BufferPoolWarm->list_of - began) / 1e6;
+	SpinLockRelease(&BufferPoolWarm->mutex);
+	return save->pages;
 }
 
 /*
  * Save the list.  Returns the number of pages on it; -1 if the old list was
  * kept, because this one is not good enough (unless force), or could not be
- * written, which is a warning.  Fails if another process saves the list.
+ * written, which is a warning.  Fails if another process writes the list.
  */
 int64
 BufferPoolSaveWarmList(bool force)
 {
 	MemoryContext context;
 	MemoryContext old;
-	uint32		saver = 0;
 	int64		pages;
 
-	if (!pg_atomic_compare_exchange_u32(&BufferPoolWarm->saver, &saver,
-										MyProcPid))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("the list for a warm start is being saved by process %u",
-						saver)));
-	PG_ENSURE_ERROR_CLEANUP(end_saving, (Datum) 0);
+	WarmClaimFile();
+	PG_ENSURE_ERROR_CLEANUP(WarmReleaseFile, (Datum) 0);
 	{
 		context = AllocSetContextCreate(CurrentMemoryContext, "warm list",
 										ALLOCSET_DEFAULT_SIZES);
@@ -540,7 +498,7 @@ BufferPoolSaveWarmList(bool force)
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
 	}
-	PG_END_ENSURE_ERROR_CLEANUP(end_saving, (Datum) 0);
-	end_saving(0, (Datum) 0);
+	PG_END_ENSURE_ERROR_CLEANUP(WarmReleaseFile, (Datum) 0);
+	WarmReleaseFile(0, (Datum) 0);
 	return pages;
 }

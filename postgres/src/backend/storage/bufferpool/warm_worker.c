@@ -6,7 +6,8 @@
  * A worker claims a run of pages of one relation's fork, the hottest first, and
  * reads it through a read stream.  Each page gets a buffer that was free: the
  * worker takes it off the pool's freelist before it asks for the page.  So no page
- * is evicted, and a page goes to the pool that had it.
+ * is evicted, and a page goes to the pool that had it.  Only a standby that
+ * follows its primary reads as queries do, and evicts what the algorithm chooses.
  *
  * A lock on the relation keeps the file from being truncated or dropped; it is
  * held for one run and never waited for.  Nor does a worker stand in the way of
@@ -130,25 +131,7 @@ result_of(const Run *run, int i)
 	return &WarmResults(run->work)[run->wants[i].number];
 }
 
-/* The buffer that has this page; -1 if none does. */
-static int
-find_page(const Run *run, BlockNumber block)
-{
-	BufferTag	tag;
-	uint32		hash;
-	LWLock	   *lock;
-	int			buf_id;
-
-	InitBufferTag(&tag, &run->relation->locator, run->relation->fork, block);
-	hash = BufTableHashCode(&tag);
-	lock = BufMappingPartitionLock(hash);
-	LWLockAcquire(lock, LW_SHARED);
-	buf_id = BufTableLookup(&tag, hash);
-	LWLockRelease(lock);
-	return buf_id;
-}
-
-/* The stream's next block, for which there is a free buffer. */
+/* The stream's next block, for which there is a buffer. */
 static BlockNumber
 next_block(ReadStream * stream, void *arg, void *per_buffer_data)
 {
@@ -163,14 +146,15 @@ next_block(ReadStream * stream, void *arg, void *per_buffer_data)
 			count(run, WARM_GONE, 1);
 			continue;
 		}
-		*result_of(run, run->next) = find_page(run, want->block);
+		*result_of(run, run->next) = WarmFindPage(run->relation, want->block);
 		if (*result_of(run, run->next) >= 0)
 		{
 			count(run, WARM_PRESENT, 1);
 			continue;
 		}
 		/* those asked for that were there after all have left theirs */
-		if (reserved <= run->nasked - run->got && !reserve_buffer(run->pool))
+		if (!run->work->follow && reserved <= run->nasked - run->got &&
+			!reserve_buffer(run->pool))
 		{
 			count(run, WARM_NO_ROOM, run->count - run->next);
 			run->next = run->count;

@@ -1,0 +1,300 @@
+/*-------------------------------------------------------------------------
+ *
+ * warm_follow.c
+ *	  A standby keeps what its primary has in memory.
+ *
+ * A background worker asks the primary for its list, through primary_conninfo
+ * and the primary's extension pg_bufferpool, and puts it in the place of this
+ * server's.  The warmer then reads what is missing (warm_load.c).
+ *
+ * The worker connects to the database that primary_conninfo names, on both
+ * servers: here because what a query returns is read with the catalogs' help.
+ *
+ * What the primary sends is checked like any file before it replaces the one
+ * that is there.
+ *
+ * src/backend/storage/bufferpool/warm_follow.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
+#include "catalog/pg_type.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "replication/walreceiver.h"
+#include "storage/bufferpool_warm.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+#include "varatt.h"
+
+bool		bufferpool_warm_primary;
+
+/* The primary may save a new list while this one is fetched. */
+#define ATTEMPTS 3
+
+/* ---- the worker ---- */
+
+typedef struct Fetch
+{
+	WalReceiverConn *primary;
+	const char *schema;			/* of the extension there, quoted */
+	WarmOutput	output;
+} Fetch;
+
+/*
+ * The only value that this query returns on the primary, in the current memory
+ * context.  Returns false if there is no row, or it is null.
+ */
+static bool
+ask(const Fetch *fetch, const char *query, Oid type, Datum *value)
+{
+	WalRcvExecResult *result = walrcv_exec(fetch->primary, query, 1, &type);
+	TupleTableSlot *slot;
+	bool		null = true;
+
+	if (result->status != WALRCV_OK_TUPLES)
+		ereport(ERROR,
+				(errcode(result->sqlstate != 0 ? result->sqlstate :
+						 ERRCODE_CONNECTION_FAILURE),
+				 errmsg("could not fetch the primary's list of pages: %s",
+						result->err)));
+	slot = MakeSingleTupleTableSlot(result->tupledesc, &TTSOpsMinimalTuple);
+	if (tuplestore_gettupleslot(result->tuplestore, true, false, slot))
+	{
+		*value = slot_getattr(slot, 1, &null);
+		if (!null)
+			*value = PointerGetDatum(PG_DETOAST_DATUM_COPY(*value));
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	walrcv_clear_result(result);
+	return !null;
+}
+
+static void
+find_extension(Fetch *fetch, const char *database)
+{
+	Datum		schema;
+
+	if (!ask(fetch,
+			 "SELECT pg_catalog.quote_ident(n.nspname)"
+			 " FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n"
+			 " ON n.oid OPERATOR(pg_catalog.=) e.extnamespace"
+			 " WHERE e.extname OPERATOR(pg_catalog.=) 'pg_bufferpool'",
+			 TEXTOID, &schema))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("the primary has no extension \"%s\" in database \"%s\"",
+						"pg_bufferpool", database),
+				 errhint("Create it there, or name another database in \"%s\".",
+						 "primary_conninfo")));
+	fetch->schema = TextDatumGetCString(schema);
+}
+
+/* Bytes of the primary's list from this place on; NULL if it has no list. */
+static bytea *
+ask_for_part(const Fetch *fetch, uint64 at)
+{
+	Datum		part;
+	char	   *query = psprintf("SELECT %s.pg_bufferpool_warm_list(" UINT64_FORMAT ")",
+								 fetch->schema, at);
+
+	return ask(fetch, query, BYTEAOID, &part) ? DatumGetByteaP(part) : NULL;
+}
+
+/*
+ * Write all of the list to the new file.  Returns false if the file could not be
+ * written, which is a warning.
+ */
+static bool
+copy_list(Fetch *fetch)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "part of a list",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	uint64		at = 0;
+	Size		size;
+
+	if (!WarmBeginFile(&fetch->output))
+		return false;
+	do
+	{
+		bytea	   *part;
+
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(context);
+		part = ask_for_part(fetch, at);
+		if (part == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_FILE),
+					 errmsg("the primary has no list of pages"),
+					 errhint("Set \"%s\" to on there.",
+							 "bufferpool.warm_start")));
+		size = VARSIZE_ANY_EXHDR(part);
+		WarmWriteAt(&fetch->output, VARDATA_ANY(part), size, at);
+		at += size;
+	} while (size > 0 && fetch->output.error == 0);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return true;
+}
+
+/* Returns whether the primary's list has taken the place of this server's. */
+static bool
+fetch_list(Fetch *fetch)
+{
+	const char *problem;
+
+	for (int attempt = 1;; attempt++)
+	{
+		if (!copy_list(fetch))
+			return false;
+		if (fetch->output.error != 0)
+			break;				/* which is reported below */
+		problem = WarmProblemOfFile(WARM_NEW_FILE);
+		if (problem == NULL)
+			break;
+		WarmDropFile(&fetch->output);
+		if (attempt == ATTEMPTS)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg("the primary's list of pages is not used"),
+					 errdetail_internal("%s", problem)));
+	}
+	return WarmKeepFile(&fetch->output);
+}
+
+/* The name of the database to connect to, here and there. */
+static char *
+database_of_primary(void)
+{
+	char	   *database = walrcv_get_dbname_from_conninfo(PrimaryConnInfo);
+
+	if (database == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"%s\" needs a database in \"%s\"",
+						"bufferpool.warm_primary", "primary_conninfo"),
+				 errhint("Add \"dbname=\", with a database that has the extension \"%s\".",
+						 "pg_bufferpool")));
+	return database;
+}
+
+void
+BufferPoolWarmFetchMain(Datum main_arg)
+{
+	Fetch	   *fetch;
+	char	   *database;
+	char	   *error;
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	load_file("libpqwalreceiver", false);
+	database = database_of_primary();
+	BackgroundWorkerInitializeConnection(database, NULL, 0);
+	WarmClaimFile();
+	before_shmem_exit(WarmReleaseFile, 0);
+	StartTransactionCommand();
+	fetch = palloc0_object(Fetch);
+	fetch->primary = walrcv_connect(PrimaryConnInfo, false, false, false,
+									MyBgworkerEntry->bgw_type, &error);
+	if (fetch->primary == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONNECTION_FAILURE),
+				 errmsg("could not fetch the primary's list of pages: %s", error)));
+	find_extension(fetch, database);
+	if (fetch_list(fetch))
+		WarmCount(WARM_FETCHES, 1);
+	walrcv_disconnect(fetch->primary);
+	CommitTransactionCommand();
+	proc_exit(0);
+}
+
+/* ---- the warmer's part ---- */
+
+/* Does this server use its primary's list? */
+bool
+WarmFollowsPrimary(void)
+{
+	return bufferpool_warm_primary && RecoveryInProgress() &&
+		PrimaryConnInfo != NULL && PrimaryConnInfo[0] != '\0';
+}
+
+static BackgroundWorkerHandle *
+start_worker(void)
+{
+	BackgroundWorker worker = {0};
+	BackgroundWorkerHandle *handle;
+
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	worker.bgw_notify_pid = MyProcPid;
+	strlcpy(worker.bgw_library_name, "postgres", MAXPGPATH);
+	strlcpy(worker.bgw_function_name, "BufferPoolWarmFetchMain", BGW_MAXLEN);
+	strlcpy(worker.bgw_type, "buffer pool warm fetcher", BGW_MAXLEN);
+	strlcpy(worker.bgw_name, worker.bgw_type, BGW_MAXLEN);
+	if (RegisterDynamicBackgroundWorker(&worker, &handle))
+		return handle;
+	ereport(WARNING,
+			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+			 errmsg("no background worker slot to fetch the primary's list of pages"),
+			 errhint("Raise \"max_worker_processes\".")));
+	return NULL;
+}
+
+/* Wait for its end, which comes after so many seconds at the latest. */
+static void
+wait_for_worker(BackgroundWorkerHandle * handle, int seconds)
+{
+	TimestampTz deadline = GetCurrentTimestamp() + seconds * USECS_PER_SEC;
+	pid_t		pid;
+
+	while (GetBackgroundWorkerPid(handle, &pid) != BGWH_STOPPED)
+	{
+		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+														   deadline);
+
+		if (left == 0 || ShutdownRequestPending)
+			TerminateBackgroundWorker(handle);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 Max(left, 100), WAIT_EVENT_BUFFER_POOL_WARM_MAIN);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/*
+ * Fetch the primary's list.  Returns whether it is in this server's file; if not,
+ * the log says why.
+ */
+bool
+WarmFetchList(int seconds)
+{
+	uint64		before = pg_atomic_read_u64(&BufferPoolWarm->counters[WARM_FETCHES]);
+	BackgroundWorkerHandle *handle = start_worker();
+
+	if (handle != NULL)
+	{
+		wait_for_worker(handle, seconds);
+		pfree(handle);
+		if (pg_atomic_read_u64(&BufferPoolWarm->counters[WARM_FETCHES]) != before)
+			return true;
+	}
+	WarmCount(WARM_FAILED_FETCHES, 1);
+	return false;
+}
