@@ -37,8 +37,15 @@ CHAPTERS = {
         "docs/scale",
         "docs/patents",
     ],
-    "The server": ["docs/server", "docs/pools", "docs/prediction", "docs/ssd-tier"],
+    "The server": [
+        "docs/server",
+        "docs/pools",
+        "docs/prediction",
+        "docs/ssd-tier",
+        "docs/warm-starts",
+    ],
     "The simulator": [
+        "docs/first-look",
         "docs/simulator",
         "docs/trace-format",
         "docs/generators",

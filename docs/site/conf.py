@@ -1,7 +1,7 @@
 """Sphinx' configuration of the site; build.py copies it beside the pages."""
 
 project = "Tidepool"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_title = "Tidepool"
 # addresses stay the same when a page changes
@@ -17,3 +17,8 @@ autodoc_member_order = "bysource"
 # a page may begin at any level of heading; a lexer that stumbles says nothing of the page
 suppress_warnings = ["myst.header", "misc.highlighting_failure"]
 highlight_language = "text"
+# the notebook is executed, and must not fail
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300

@@ -57,10 +57,18 @@ def test_the_reference_has_all_policies_and_commands(site: Path) -> None:
 
 def test_all_guides_are_in_a_chapter(site: Path) -> None:
     text = (site / "index.html").read_text()
-    for page in (ROOT / "docs").glob("*.md"):
-        assert f"docs/{page.stem}.html" in text, (
+    chapters, _, rest = text.partition("Rooms of the source")
+    assert rest
+    for page in [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("*.ipynb")]:
+        assert f"docs/{page.stem}.html" in chapters, (
             f"{page.name} is in no chapter of docs/site/build.py"
         )
+
+
+def test_the_notebook_has_its_outputs(site: Path) -> None:
+    text = (site / "docs" / "first-look.html").read_text()
+    assert text.count('class="output') >= 6
+    assert len(re.findall(r"<img [^>]*_images/", text)) == 3
 
 
 def test_a_link_that_leads_nowhere_is_an_error(site: Path, tmp_path: Path) -> None:
@@ -76,6 +84,8 @@ def test_a_link_that_leads_nowhere_is_an_error(site: Path, tmp_path: Path) -> No
         "-W",
         "-b",
         "html",
+        "-D",
+        "nb_execution_mode=off",
         pages,
         tmp_path,
     ]
