@@ -27,7 +27,9 @@ enum
 	EVENT_PHYSICAL_WRITE,
 	EVENT_SSD_HAS,
 	EVENT_SSD_LOST,
-	EVENT_SSD
+	EVENT_SSD,
+	EVENT_EVICTED				/* not of traces: a clean page has left the
+								 * cache above a tier (io.h) */
 };
 
 /* Flags of events that are the core's. */

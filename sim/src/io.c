@@ -8,9 +8,13 @@
 #include "io.h"
 
 io_log *
-io_new(void)
+io_new(bool evictions)
 {
-	return calloc(1, sizeof(io_log));
+	io_log	   *io = calloc(1, sizeof(io_log));
+
+	if (io != NULL)
+		io->evictions = evictions;
+	return io;
 }
 
 static void

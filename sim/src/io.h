@@ -1,7 +1,8 @@
 /*
  * io.h
  *	  The reads and writes below a cache as events in order: its misses, the
- *	  dirty pages it evicts, and the pages that cease to exist.
+ *	  dirty pages it evicts, the clean ones if that is wanted, and the pages that
+ *	  cease to exist.
  *
  * A log holds the events of one batch of references.
  */
@@ -13,15 +14,17 @@
 typedef struct io_log
 {
 	uint64_t   *page;
-	uint8_t    *kind;			/* EVENT_READ, EVENT_WRITE, EVENT_FORGET */
+	uint8_t    *kind;			/* EVENT_READ, EVENT_WRITE, EVENT_EVICTED,
+								 * EVENT_FORGET */
 	uint16_t   *flags;
 	uint32_t   *count;			/* of EVENT_FORGET, as in tps_events */
 	size_t		n;
 	size_t		room;
 	uint64_t	position;		/* events in earlier batches */
+	bool		evictions;		/* of clean pages are events, too */
 } io_log;
 
-io_log	   *io_new(void);
+io_log	   *io_new(bool evictions);
 void		io_free(io_log *io);
 
 /* Begin a batch of at most this many events.  False when memory ran out. */

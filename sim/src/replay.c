@@ -98,9 +98,9 @@ tps_replay_free(tps_replay *replay)
 }
 
 bool
-tps_replay_keep_io(tps_replay *replay)
+tps_replay_keep_io(tps_replay *replay, bool evictions)
 {
-	replay->io = io_new();
+	replay->io = io_new(evictions);
 	return replay->io != NULL;
 }
 
@@ -155,7 +155,10 @@ tps_replay_feed(tps_replay *replay, const tps_events *events)
 {
 	size_t		i = 0;
 
-	/* a reference reads and writes at most one page each, so io_add has room */
+	/*
+	 * a reference reads at most one page, and writes or evicts one, so io_add
+	 * has room
+	 */
 	if (replay->io != NULL && !io_begin(replay->io, 2 * events->n))
 		return false;
 	if (!tally_feed(&replay->tally, events->n))

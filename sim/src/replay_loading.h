@@ -25,6 +25,9 @@ replay_evict(tps_replay *replay, uint32_t frame, const tp_access *access)
 {
 	if (replay->dirty[frame])
 		write_below(replay, cache_page_of(replay->cache, frame));
+	else if (replay->io != NULL && replay->io->evictions)
+		io_add(replay->io, EVENT_EVICTED, cache_page_of(replay->cache, frame),
+			   0, 0);
 	replay->dirty[frame] = 0;
 	pinned_remove(&replay->pinned, frame);
 	cache_evict(replay->cache, frame, access);

@@ -219,6 +219,15 @@ admit(tps_tier *tier, uint64_t page, const tp_access *access)
 }
 
 static void
+offer_page(tps_tier *tier, uint64_t page, const tp_access *access)
+{
+	uint32_t	frame = admit(tier, page, access);
+
+	if (frame != TP_NONE)
+		write_to_ssd(tier, frame);
+}
+
+static void
 read_page(tps_tier *tier, uint64_t page, const tp_access *access)
 {
 	bool		sequential = tp_streams_access(&tier->reads, cache_page(page));
@@ -229,11 +238,17 @@ read_page(tps_tier *tier, uint64_t page, const tp_access *access)
 	tier->totals.misjudged += sequential !=
 		(tier->core.extents->sequential > before);
 	tier_count_read(tier, sequential, from_ssd);
-	if (from_ssd)
-		return;
-	frame = admit(tier, page, access);
-	if (frame != TP_NONE)
-		write_to_ssd(tier, frame);
+	if (!from_ssd && !tier->options.at_eviction)
+		offer_page(tier, page, access);
+}
+
+/* A clean page has left the cache. */
+static void
+take_evicted(tps_tier *tier, uint64_t page, const tp_access *access)
+{
+	if (tier->options.at_eviction &&
+		pagetable_find(&tier->cache->table, page) == TP_NONE)
+		offer_page(tier, page, access);
 }
 
 static void
@@ -245,7 +260,11 @@ write_page(tps_tier *tier, uint64_t page, const tp_access *access)
 	{
 		tier_disk_write(tier, page);
 		if (frame == TP_NONE)
+		{
+			if (tier->options.at_eviction)
+				offer_page(tier, page, access);
 			return;
+		}
 		if (tp_tier_renews(&tier->core, frame))
 		{
 			tp_tier_written(&tier->core, frame);
@@ -323,6 +342,9 @@ tps_tier_feed(tps_tier *tier, const tps_events *events,
 				break;
 			case EVENT_WRITE:
 				write_page(tier, page, &access);
+				break;
+			case EVENT_EVICTED:
+				take_evicted(tier, page, &access);
 				break;
 			case EVENT_FORGET:
 				forget(tier, page, count);

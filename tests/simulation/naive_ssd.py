@@ -20,8 +20,11 @@ from tidepool.simulation import Device
 from tidepool.traces import Flag, Kind
 
 
+EVICTED = 18  # kind, of no trace: a clean page has left memory (sim/src/events.h)
+
+
 class IO(NamedTuple):
-    """What memory reads or writes, or a pool forgets."""
+    """What memory reads, writes or evicts, or a pool forgets."""
 
     kind: int
     page: int
@@ -29,8 +32,13 @@ class IO(NamedTuple):
     count: int = 0
 
 
-def reads_and_writes(cache: naive.Cache, events: Sequence[Event]) -> Iterator[tuple[int, IO]]:
-    """Yield what a cache reads and writes, each with the references before it."""
+def reads_and_writes(
+    cache: naive.Cache, events: Sequence[Event], evictions: bool = False
+) -> Iterator[tuple[int, IO]]:
+    """Yield what a cache reads and writes, each with the references before it.
+
+    ``evictions``: and the clean pages that it evicts.
+    """
     dirty: set[int] = set()
     done = 0
     for event in events:
@@ -54,6 +62,8 @@ def reads_and_writes(cache: naive.Cache, events: Sequence[Event]) -> Iterator[tu
                 if page in dirty:
                     dirty.remove(page)
                     yield done, IO(Kind.WRITE, page)
+                elif evictions:
+                    yield done, IO(EVICTED, page)
         if event.kind == Kind.WRITE and event.page in cache:
             dirty.add(event.page)
         elif event.kind == Kind.WRITE:
@@ -147,6 +157,7 @@ class Tier:
     ssd: Device
     write_back: bool
     write_buffer: int
+    at_eviction: bool
     counts: Counts = field(default_factory=Counts)
     reads: Streams = field(default_factory=Streams)
     writes: Streams = field(default_factory=Streams)
@@ -264,6 +275,9 @@ class Tier:
             self.on_read(io)
         elif io.kind == Kind.WRITE:
             self.on_write(io)
+        elif io.kind == EVICTED:
+            if self.frames is not None and io.page not in self.frames:
+                self.on_evicted(io)
         elif self.frames is not None:
             event = Event(io.page, Kind.FORGET, count=io.count)
             held = [page for page in pages if page in self.frames and naive.forgets(event, page)]
@@ -281,13 +295,21 @@ class Tier:
         if hit:
             self.frames.hit(io.page, io)
         self.read(io.page, sequential, hit)
-        if not hit and self.admit(io.page, io):
+        if not hit and not self.at_eviction and self.admit(io.page, io):
+            self.send(io.page)
+
+    def on_evicted(self, io: IO) -> None:
+        """A page that is not on the SSD has left memory."""
+        if self.at_eviction and self.admit(io.page, io):
             self.send(io.page)
 
     def on_write(self, io: IO) -> None:
         if self.frames is None or not self.write_back:
             self.write_disk(io.page)
-            if self.frames is None or io.page not in self.frames:
+            if self.frames is None:
+                return
+            if io.page not in self.frames:
+                self.on_evicted(io)
                 return
             if self.is_worth_it(io.page):
                 self.budget.spend()
@@ -357,7 +379,7 @@ class Optimal(Tier):
             self.write_disk(io.page)
             if io.page in self.held:
                 self.write_ssd()
-        else:
+        elif io.kind == Kind.FORGET:
             event = Event(io.page, Kind.FORGET, count=io.count)
             self.held = {page for page in self.held if not naive.forgets(event, page)}
         self.at += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple, replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -78,7 +79,10 @@ def naive_tier(ssd: Ssd, stream: list[naive_ssd.IO]) -> naive_ssd.Tier:
     pages, window, above, *epochs, streams = EXTENTS.get(text, (32, 20, 2, 10, 1, False))
     aging, burst = (max(1, int(reads * ssd.frames)) for reads in epochs)
     extents = Extents(pages, window, above, aging, savings, burst, streams)
-    common = (extents, ssd.frames, ssd.disk, ssd.device, ssd.write_back, ssd.write_buffer)
+    common = (
+        extents, ssd.frames, ssd.disk, ssd.device, ssd.write_back, ssd.write_buffer,
+        ssd.at_eviction,
+    )  # fmt: skip
     if ssd.spec.policy == OPT:
         by_time = text == "opt:by=time"
         return naive_ssd.Optimal(None, *common, by_time=by_time, stream=stream)
@@ -95,6 +99,7 @@ def naive_tier(ssd: Ssd, stream: list[naive_ssd.IO]) -> naive_ssd.Tier:
     ssd_frames=st.integers(1, 8),
     device=st.sampled_from([SSD, SLOW_SSD]),
     write_back=st.booleans(),
+    at_eviction=st.booleans(),
     write_buffer=st.integers(0, 3),
     rate=st.sampled_from([0, 0, 0.1, 0.5, 2.0]),
     per_day=st.sampled_from([0, 0, 3, 10, 40]),
@@ -108,6 +113,7 @@ def test_tier_counts_as_the_naive_one(
     ssd_frames: int,
     device: Device,
     write_back: bool,
+    at_eviction: bool,
     write_buffer: int,
     rate: float,
     per_day: int,
@@ -115,9 +121,10 @@ def test_tier_counts_as_the_naive_one(
 ) -> None:
     back = write_back and not spec.startswith("opt")
     limits = (0, 0) if back or spec.startswith("opt") else (rate / 128, per_day / 128)
-    ssd = Ssd(parse_ssd_policy(spec), ssd_frames, DISK, device, back, write_buffer, *limits)
+    late = at_eviction and not spec.startswith("opt")
+    ssd = Ssd(parse_ssd_policy(spec), ssd_frames, DISK, device, back, write_buffer, *limits, late)
     cache = {"lru": naive.LRU, "clock": naive.Clock}[memory](frames)
-    stream = list(naive_ssd.reads_and_writes(cache, trace.events))
+    stream = list(naive_ssd.reads_and_writes(cache, trace.events, late))
     references = sum(event.is_reference for event in trace.events)
     if references <= warmup:
         return
@@ -241,10 +248,10 @@ def test_invariants_hold_through_drops_and_flushes() -> None:
     ]
     for i in range(0, len(events), 500):
         events.insert(i, Event(i % 900, Kind.FORGET, count=i % 7))
-    stream = naive_ssd.reads_and_writes(naive.LRU(20), events)
-    parts = [io for _, io in stream]
-    for write_back in (False, True):
-        ssd = Ssd(parse_ssd_policy("tac"), 100, DISK, SLOW_SSD, write_back, 3)
+    for write_back, late in product((False, True), repeat=2):
+        stream = naive_ssd.reads_and_writes(naive.LRU(20), events, late)
+        parts = [io for _, io in stream]
+        ssd = Ssd(parse_ssd_policy("tac"), 100, DISK, SLOW_SSD, write_back, 3, at_eviction=late)
         tier = Tier(ssd)
         for begin in range(0, len(parts), 100):
             chunk = parts[begin : begin + 100]
@@ -267,6 +274,24 @@ def _feed(tier: Tier, position: int, stream: list[naive_ssd.IO]) -> None:
         count=np.array([io.count for io in stream], np.uint32),
     )
     tier.feed(Events(chunk, position).pointer)
+
+
+def test_pages_come_at_eviction() -> None:
+    """An SSD has no page that memory has had since it was read, and both together hold more."""
+    trace = zipf(300, 20_000)
+    plain = Ssd(parse_ssd_policy("lru"), 50, write_buffer=0)
+    early, late = (
+        run(trace, "lru", 50, plain),
+        run(trace, "lru", 50, replace(plain, at_eviction=True)),
+    )
+    assert late.hits > early.hits
+    assert late.ssd_writes < early.ssd_writes
+    cells = [
+        Cell(parse_policy("lru"), 50, 0, replace(plain, at_eviction=at_eviction))
+        for at_eviction in (False, True, False)
+    ]
+    together = [result.ssd for result in simulate([(trace, cells)])]
+    assert together == [early, late, early]
 
 
 def test_bytes_written() -> None:
@@ -346,6 +371,11 @@ def test_what_does_not_go_together() -> None:
         Ssd(parse_ssd_policy("tac"), 10, write_budget_per_day=-1)
     with pytest.raises(TidepoolError, match="writes through"):
         Ssd(parse_ssd_policy("opt"), 10, write_back=True)
+    with pytest.raises(TidepoolError, match="takes pages when they are read"):
+        Ssd(parse_ssd_policy("opt"), 10, at_eviction=True)
+    late = Ssd(parse_ssd_policy("tac"), 10, at_eviction=True)
+    with pytest.raises(TidepoolError, match="does not say when a page leaves"):
+        run(zipf(100, 1000), "opt", 10, late)
     ssd = Ssd(parse_ssd_policy("tac"), 10)
     with pytest.raises(TidepoolError, match="one size"):
         run(zipf(100, 1000), "lru", 10, ssd, resize=((5, 20),))

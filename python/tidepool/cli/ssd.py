@@ -62,6 +62,13 @@ ssd_options = together(
         help="Pages that may wait for the SSD before the coldest is dropped; 0: no limit.",
     ),
     click.option(
+        "--ssd-admit",
+        type=click.Choice(("read", "eviction")),
+        default="read",
+        show_default=True,
+        help="Offer pages to the SSD when memory reads them from the disk, or evicts them.",
+    ),
+    click.option(
         "--ssd-write-budget",
         type=click.FloatRange(min=0),
         default=0,
@@ -84,6 +91,7 @@ ssd_options = together(
         "ssd_device",
         "ssd_write",
         "ssd_buffer",
+        "ssd_admit",
         "ssd_write_budget",
         "ssd_write_budget_per_day",
     ),

@@ -68,6 +68,7 @@ def simulate(
     ssd_device: str | Device = "sata-ssd",
     ssd_write: str = "through",
     ssd_buffer: int | str = WRITE_BUFFER,
+    ssd_admit: str = "read",
     ssd_write_budget: float = 0,
     ssd_write_budget_per_day: float = 0,
     format: str | None = None,
@@ -97,6 +98,7 @@ def simulate(
         device_of(ssd_device),
         _choice(ssd_write, "ssd_write", ("through", "back")),
         number_of(ssd_buffer, "ssd_buffer"),
+        _choice(ssd_admit, "ssd_admit", ("read", "eviction")),
         ssd_write_budget,
         ssd_write_budget_per_day,
     )

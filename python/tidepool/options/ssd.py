@@ -21,6 +21,7 @@ class SsdOptions:
     device: Device
     write: str
     write_buffer: int
+    admit: str = "read"
     write_budget: float = 0.0
     write_budget_per_day: float = 0.0
 
@@ -51,6 +52,7 @@ class SsdOptions:
                     self.write == "back",
                     self.write_buffer,
                     *((0.0, 0.0) if spec.policy == NO_SSD else self.budgets),
+                    at_eviction=self.admit == "eviction" and spec.policy != NO_SSD,
                 )
                 for size in dict.fromkeys(sizes)
             ]

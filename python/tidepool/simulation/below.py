@@ -138,6 +138,11 @@ def simulate_below(
             f"{trace.name} has no physical reads and writes",
             "Record again with this server, or give --policy and --frames.",
         )
+    if any(ssd.at_eviction for ssd in ssds):
+        raise TidepoolError(
+            "physical reads and writes do not say when pages leave memory",
+            "Leave out the admission at eviction, or give --policy and --frames.",
+        )
     tiers = [Tier(ssd, seed) for ssd in ssds]
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as threads:
         position = 0

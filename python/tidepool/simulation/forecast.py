@@ -32,7 +32,7 @@ WARRANTY_YEARS = 5  # that DWPD is meant for
 ENOUGH = 0.9  # of what the largest size saves: so much is worth recommending
 LEAST_SAVED = 0.05  # of the read time: below, an SSD does not pay
 LEAST_YEARS = 5.0
-USEFUL = 1.25  # times as long as the SSD the disk must take (ssdtier/tier.c)
+USEFUL = 1.25  # times as long as the SSD the disk must take (ssdtier/costs.c)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from concurrent.futures import (
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Event
+from typing import NamedTuple
 
 from tidepool.errors import TidepoolError
 from tidepool.policies import PolicySpec
@@ -69,19 +70,30 @@ class Job:
     pages: int | None = None
 
 
+class _Memory(NamedTuple):
+    """What cells have in common that share the replay of memory."""
+
+    cell: Cell  # without the SSD
+    at_eviction: bool  # of the SSD
+
+    @classmethod
+    def of(cls, cell: Cell) -> _Memory:
+        return cls(replace(cell, ssd=None), cell.ssd is not None and cell.ssd.at_eviction)
+
+
 def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
     """Replay a job; return a result per cell, in their order.
 
     ``progress`` is told the number of events times cells that were done; of
     a sampled replay, the whole trace's events.  Cells that differ in their SSD
-    alone share the replay of memory.
+    alone share the replay of memory, if pages come to it at the same time.
     """
     offline = any(cell.offline for cell in job.cells)
     _check_memory(job)
-    replays: dict[Cell, Replay | SampledReplay] = {}
+    replays: dict[_Memory, Replay | SampledReplay] = {}
     tiers: dict[Cell, Tier] = {}
     for cell in job.cells:
-        memory = replace(cell, ssd=None)
+        memory = _Memory.of(cell)
         replay = replays.get(memory) or _replay(cell, job.options, job.pages)
         replays[memory] = replay
         if cell.ssd is not None:
@@ -96,8 +108,8 @@ def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
                     progress(0)
         for whole, chunk, part in _parts(job):
             next_use = future.next_use(position, len(chunk)) if offline else None
-            for cell, replay in replays.items():
-                known = next_use if cell.offline else None
+            for memory, replay in replays.items():
+                known = next_use if memory.cell.offline else None
                 if isinstance(replay, SampledReplay):
                     assert part is not None
                     replay.feed(position, part, known)
@@ -114,9 +126,7 @@ def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
         for memory, replay in replays.items()
     }
     return [
-        replace(
-            results[replace(cell, ssd=None)], ssd=tiers[cell].result() if cell in tiers else None
-        )
+        replace(results[_Memory.of(cell)], ssd=tiers[cell].result() if cell in tiers else None)
         for cell in job.cells
     ]
 

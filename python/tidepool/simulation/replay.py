@@ -85,16 +85,26 @@ class Replay:
         self._tiers: list[Tier] = []
 
     def attach(self, ssd: Ssd) -> Tier:
-        """Put an SSD tier below the cache, and return it."""
+        """Put an SSD tier below the cache, and return it.
+
+        All tiers of a replay take pages when they are read, or all at eviction.
+        """
         if self.options.resize or self.options.sampling:
             raise TidepoolError(
                 "a tier on an SSD needs the whole trace and a pool of one size",
                 "Leave out the sampling, the resize or the SSD.",
             )
+        if ssd.at_eviction and self.spec.policy.handle is None:
+            raise TidepoolError(
+                "opt in memory does not say when a page leaves it",
+                "Leave out the admission at eviction, or opt as memory's policy.",
+            )
         if not self._tiers:
-            if not lib.tps_replay_keep_io(self._replay):
+            if not lib.tps_replay_keep_io(self._replay, ssd.at_eviction):
                 raise MemoryError("no memory to keep reads and writes")
             self._stops = [(self.options.warmup, None)]
+        elif self._tiers[0].ssd.at_eviction != ssd.at_eviction:
+            raise ValueError("the tiers of a replay take pages at the same time")
         self._tiers.append(Tier(ssd, self.seed))
         return self._tiers[-1]
 

@@ -83,7 +83,8 @@ class Ssd:
     ``write_buffer`` pages may wait to be written to the SSD; 0: any number,
     written at once.  ``write_budget`` (MB a second) and ``write_budget_per_day``
     (MB) limit what is written to it; 0: not at all.  The seconds are those that
-    memory waits for the devices.
+    memory waits for the devices.  ``at_eviction``: pages are offered to the SSD when
+    memory evicts them, not when it reads them from the disk.
     """
 
     spec: SsdPolicySpec
@@ -94,6 +95,7 @@ class Ssd:
     write_buffer: int = WRITE_BUFFER
     write_budget: float = 0.0
     write_budget_per_day: float = 0.0
+    at_eviction: bool = False
 
     def __post_init__(self) -> None:
         if self.write_back and self.offline:
@@ -106,6 +108,11 @@ class Ssd:
             raise TidepoolError(
                 "a write budget is for write-through, and for policies that do not know the future",
                 "Leave out the budget, or write-back and opt.",
+            )
+        if self.at_eviction and self.offline:
+            raise TidepoolError(
+                "opt on the SSD takes pages when they are read",
+                "Leave out the admission at eviction, or opt as its policy.",
             )
 
     @property
@@ -138,6 +145,7 @@ class SsdResult:
     disk: str
     device: str
     write_back: bool
+    at_eviction: bool
     reads: int
     hits: int  # of the reads, served by the SSD
     hit_ratio: float
@@ -145,7 +153,7 @@ class SsdResult:
     disk_sequential_reads: int
     disk_writes: int
     ssd_writes: int
-    refused: int  # pages read from the disk that the policy did not want on the SSD
+    refused: int  # pages offered that the policy did not want on the SSD
     too_dear: int  # pages not written to the SSD, or not again, for want of budget
     dropped: int  # pages that did not get there since too many were waiting
     flushed: int  # dirty pages that went from the SSD to the disk (write-back)
@@ -289,6 +297,7 @@ def tier_options(ssd: Ssd) -> Any:
             "disk": ssd.disk.handle(),
             "ssd": ssd.device.handle(),
             "write_back": ssd.write_back,
+            "at_eviction": ssd.at_eviction,
             "write_buffer": ssd.write_buffer,
             "dirty_limit": DIRTY_LIMIT,
             "write_budget": ssd.write_budget * MB / PAGE_BYTES,
@@ -308,6 +317,7 @@ def ssd_result(ssd: Ssd, sums: Any) -> SsdResult:
         disk=ssd.disk.name,
         device=ssd.device.name,
         write_back=ssd.write_back,
+        at_eviction=ssd.at_eviction,
         reads=reads,
         hits=hits,
         hit_ratio=hits / reads if reads else 0.0,

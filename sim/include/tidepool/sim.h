@@ -444,9 +444,10 @@ int			tps_layout_check(const tps_layout *layout, char *text, size_t size);
 /*
  * From now on record what a replay's cache reads and writes: its misses (kind
  * read), the dirty pages it evicts (write), and pages that cease to exist
- * (forget).  False when memory ran out.
+ * (forget).  evictions: record the clean pages that it evicts, too, for tiers
+ * that take pages then; OPT's are not known.  False when memory ran out.
  */
-bool		tps_replay_keep_io(tps_replay *replay);
+bool		tps_replay_keep_io(tps_replay *replay, bool evictions);
 
 /*
  * The reads and writes of the last feed, as events in order; position counts
@@ -458,9 +459,9 @@ void		tps_replay_io(const tps_replay *replay, tps_events *events);
 
 /*
  * Pages on an SSD between a cache and the disk, fed with what the cache reads
- * and writes.  A page read from the disk is offered to the SSD; dirty pages
- * go to the disk, and also to the SSD if it has them (write-through), or to
- * the SSD first (write-back).
+ * and writes.  A page read from the disk is offered to the SSD, then or when
+ * the cache evicts it; dirty pages go to the disk, and also to the SSD if it has
+ * them (write-through), or to the SSD first (write-back).
  *
  * COSTS.  A read costs what its device takes for a random or a sequential one.
  * The stream of all reads decides which (tidepool/tier/streams.h), whatever
@@ -473,6 +474,8 @@ typedef struct tps_tier_options
 	tp_device	disk;
 	tp_device	ssd;
 	bool		write_back;
+	bool		at_eviction;	/* pages are offered to the SSD when the cache
+								 * evicts them, not when it reads them */
 	uint32_t	write_buffer;	/* pages that may wait to be written to the
 								 * SSD; 0: any number, written at once */
 	double		dirty_limit;	/* of write-back: share of the frames that may
