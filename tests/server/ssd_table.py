@@ -1,6 +1,6 @@
 """The table of what is on an SSD, as a clean stop leaves it: an own reader and writer.
 
-The format is documented in src/backend/storage/ssdtier/persist.c.  golden/ssd_table_2.hex
+The format is documented in src/backend/storage/ssdtier/saved.c.  golden/ssd_table_2.hex
 has a table of it, so that a change of the format cannot go unnoticed.
 """
 

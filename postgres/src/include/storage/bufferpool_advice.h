@@ -4,7 +4,7 @@
  *	  What buffer pools would read with other sizes and algorithms.
  *
  * storage/bufferpool/sampling.c explains how references reach the advisor,
- * advisor.c what it does with them.
+ * advised.c what it does with them.
  *
  * src/include/storage/bufferpool_advice.h
  *
@@ -143,7 +143,15 @@ extern void BufferPoolCountRead(Buffer buffer, instr_time start, int pages);
 /* advisor.c */
 extern void BufferPoolStartAdvisor(void);
 extern void BufferPoolAdvisorMain(Datum main_arg);
+
+/* advised.c */
+extern void BufferPoolBeginAdvice(void);
 extern void BufferPoolTakeSamples(void);
+extern void BufferPoolFollowAdvised(int number);
+extern void BufferPoolForgetAdvice(int number);
+extern void BufferPoolPublishAdvised(int number, double seconds);
+extern double BufferPoolAdvisedPageTime(int number);
+extern void BufferPoolAdjustSamples(double seconds);
 
 /*
  * Of one read in so many the time is taken, whatever track_io_timing is.

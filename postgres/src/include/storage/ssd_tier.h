@@ -71,8 +71,10 @@ extern void SsdTierNoteAlter(Oid relid);
 extern bool SsdTierIsWanted(void);
 extern void SsdTierShmemInit(void);
 
-/* persist.c */
+/* owner.c */
 extern void SsdTierFollowControlFile(void);
+
+/* saved.c */
 extern void SsdTierSave(void);
 
 /* writer.c */

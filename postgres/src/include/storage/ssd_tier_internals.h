@@ -279,13 +279,15 @@ extern void SsdTierLock(void);
 extern void SsdTierUnlock(void);
 extern bool SsdTierSwitch(SsdTierStatus from, SsdTierStatus to);
 extern void SsdTierError(SsdTierCounter counter, int error);
+extern void SsdTierBeginAnew(void);
+extern void SsdTierDescribe(StringInfo text);
+extern void SsdTierRecordState(bool emptied);
+
+/* costs.c */
 extern double SsdTierReadTime(SsdTierCost cost);
 extern void SsdTierMeasured(SsdTierCost cost, double microseconds, int pages);
 extern void SsdTierFollowCosts(void);
 extern void SsdTierCalibrate(bool empty);
-extern void SsdTierBeginAnew(void);
-extern void SsdTierDescribe(StringInfo text);
-extern void SsdTierRecordState(bool emptied);
 
 /* budget.c */
 extern void SsdTierDescribeLimits(SsdTierRecorded *recorded);
@@ -375,14 +377,19 @@ extern bool SsdTierQueueHasRoom(void);
 extern uint32 SsdTierTakeEntry(uint32 *hand);
 extern void SsdTierEntryWritten(uint32 entry, bool written, pg_crc32c crc);
 
-/* persist.c */
+/* segment.c */
 extern char *SsdTierMap(Size size, bool *old);
 extern void SsdTierRemoveSegment(void);
-extern void SsdTierRemoveTable(void);
-extern bool SsdTierMark(void);
-extern bool SsdTierOwnerIsPresent(const SsdTierOwner *owner);
-extern void SsdTierLoad(void);
 extern void SsdTierTakeOver(void (*empty_pool) (void));
+
+/* owner.c */
+extern bool SsdTierIsPrivate(int fd, off_t * size);
+extern bool SsdTierOwnerIsPresent(const SsdTierOwner *owner);
+extern bool SsdTierMark(void);
+
+/* saved.c */
+extern void SsdTierLoad(void);
+extern void SsdTierRemoveTable(void);
 
 /* writer.c */
 extern void SsdTierWriteQueue(void);

@@ -4,19 +4,9 @@
  *	  The background worker that finds out what pools would read with other
  *	  sizes and algorithms.
  *
- * It takes the sample of references out of the ring (sampling.c) and lets them
- * go through pools in miniature (tidepool/advice/advice.h).  Each second it adds
- * what the server has counted of each pool, lets older sums fade, and publishes
- * its estimates.
- *
- * A pool's simulation begins with the pages that are in the pool, the least
- * used first.  It begins anew when the pool has another algorithm, when the
- * settings change, and when the pool has less than half or more than one and a half
- * times the buffers that it had.  In between the pool may be resized: the
- * estimates are of fixed sizes.
- *
- * The sample is as large as the memory admits, and as the advisor's time does:
- * it limits the references that it gets in a second.
+ * It takes the sample of references out of the ring (sampling.c) and gives it to
+ * the pools' simulations (advised.c).  Each second it lets them publish what they
+ * have found, and the pools be tuned by it (tuner.c).
  *
  * The background writer starts the advisor, and starts it again after an error.
  *
@@ -26,26 +16,18 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/bufferpool_internals.h"
-#include "storage/bufmgr.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
-#include "utils/varlena.h"
 #include "utils/wait_event.h"
 
 bool		bufferpool_advice;
-char	   *bufferpool_advice_algorithms;
-int			bufferpool_advice_memory;
-int			bufferpool_advice_window;
 
 /* Between two attempts to start the advisor, as for a pool's writer. */
 #define RETRY_MILLISECONDS 10000
@@ -56,438 +38,12 @@ int			bufferpool_advice_window;
 /* Between two publications. */
 #define TICK_MICROSECONDS 1000000
 
-/* References that go through a pool's miniatures together. */
-#define BATCH 256
-
-/*
- * Passages of a reference through a miniature in a second, all pools together.
- * One takes some 30 ns, so this is 0.6 % of a processor.  A sample that comes
- * to more is halved, one that comes to less than a quarter is doubled, if it
- * has less than memory admits.
- */
-#define PASSAGES_PER_SECOND 200000.0
-
-/*
- * The sample has at least so many pages for the pool's buffers.  Chosen, not
- * measured: the smallest size then has six.
- */
-#define LEAST_FRAMES 60
-
 /* Ticks between two looks at the size of the sample. */
 #define TICKS_PER_ADJUSTMENT 10
 
-/* A pool, as the advisor knows it. */
-typedef struct Advised
-{
-	MemoryContext context;		/* of all that follows; NULL: not advised */
-	BufferPoolAdvice published;
-	char		algorithm[NAMEDATALEN];
-	double		params[TP_MAX_PARAMS];
-	uint64		requests;		/* counted when it was last looked at */
-	uint64		reads;
-	double		timed_pages;	/* fading, like the sums */
-	double		timed_milliseconds;
-	uint64		samples_before; /* when the sample was last looked at */
-	double		weights[TP_ADVICE_RELATIONS];	/* requests of the sample */
-	size_t		count;			/* of references not simulated yet */
-	tp_advice_reference batch[BATCH];
-	tp_advice	advice;
-} Advised;
+/* ---- the worker ---- */
 
-static Advised *advised[BUFFERPOOL_NUMBERS];
-
-/* Frames that each pool's sample should have; 0: as memory admits. */
-static uint32 limited[BUFFERPOOL_NUMBERS];
-
-/* What policies may ask; which pages are dirty is not known of miniatures. */
-static tp_services services;
-
-/* ---- references ---- */
-
-static void
-simulate_batch(Advised *pool)
-{
-	tp_advice_refer(&pool->advice, pool->batch, pool->count);
-	pool->published.samples += pool->count;
-	pool->count = 0;
-}
-
-static bool
-is_of_relation(const BufferPoolAdviceRelation *relation, const BufferTag *page)
-{
-	return relation->file == page->relNumber &&
-		relation->database == page->dbOid && relation->tablespace == page->spcOid;
-}
-
-/*
- * The number of the page's relation.  One that is not known takes the place of
- * the one with the fewest references, and inherits its weight, so that one with
- * many does get a place (the space-saving algorithm: Metwally, Agrawal, El
- * Abbadi, ICDT 2005).
- */
-static uint32
-relation_of(Advised *pool, const BufferTag *page)
-{
-	BufferPoolAdviceRelation *relations = pool->published.relations;
-	uint32		least = 0;
-
-	for (uint32 i = 0; i < TP_ADVICE_RELATIONS; i++)
-	{
-		if (is_of_relation(&relations[i], page))
-		{
-			pool->weights[i]++;
-			relations[i].requests++;
-			return i;
-		}
-		if (pool->weights[i] < pool->weights[least])
-			least = i;
-	}
-	simulate_batch(pool);		/* it may have references of the old one */
-	tp_advice_drop_relation(&pool->advice, least);
-	MemSet(&relations[least], 0, sizeof(relations[least]));
-	relations[least].tablespace = page->spcOid;
-	relations[least].database = page->dbOid;
-	relations[least].file = page->relNumber;
-	relations[least].requests = 1;
-	pool->weights[least]++;
-	return least;
-}
-
-/* The time of a sample, of which only the lower bits are known. */
-static uint64
-time_of(const BufferPoolSample *sample, uint64 now)
-{
-	return now - (int32) ((uint32) now - sample->time);
-}
-
-/* Let what has come in go through the miniatures. */
-void
-BufferPoolTakeSamples(void)
-{
-	uint64		now = BufferPoolNow();
-	BufferPoolSample sample;
-
-	while (BufferPoolTakeSample(&sample))
-	{
-		Advised    *pool = advised[sample.pool];
-		tp_advice_reference *reference;
-		uint32		relation;
-
-		if (pool == NULL)
-			continue;
-		relation = relation_of(pool, &sample.page);
-		reference = &pool->batch[pool->count];
-		reference->page = BufferTagPage(&sample.page);
-		reference->access = (tp_access)
-		{
-			.now = time_of(&sample, now), .flags = sample.flags
-		};
-		reference->kind = sample.kind;
-		reference->relation = relation;
-		if (++pool->count == BATCH)
-			simulate_batch(pool);
-	}
-}
-
-/* ---- a simulation begins ---- */
-
-/* A resident page of the sample. */
-typedef struct SeedPage
-{
-	tp_page		page;
-	uint32		usage;			/* as the clock has it */
-} SeedPage;
-
-static int
-compare_seeds(const void *a, const void *b)
-{
-	const SeedPage *x = a;
-	const SeedPage *y = b;
-
-	return (x->usage > y->usage) - (x->usage < y->usage);
-}
-
-/* Let the pages in that are in the pool, the least used first. */
-static void
-seed(Advised *pool, int number)
-{
-	int			most = 2 * pool->advice.frames + LEAST_FRAMES;
-	SeedPage   *seeds = palloc_array(SeedPage, most);
-	tp_access	access = BufferPoolAccessAt(BufferPoolNow(), 0);
-	int			n = 0;
-
-	for (int buf_id = 0; buf_id < NBuffers && n < most; buf_id++)
-	{
-		BufferDesc *buf = GetBufferDescriptor(buf_id);
-		uint32		buf_state;
-		BufferTag	tag;
-
-		/* most are not in the sample, which can be seen without the lock */
-		if (BufferPoolNumber(BufferPoolOf(buf_id)) != number ||
-			!tp_page_sampled(BufferPoolSamplePage(&buf->tag), pool->advice.rate))
-			continue;
-		buf_state = LockBufHdr(buf);
-		tag = buf->tag;
-		UnlockBufHdr(buf, buf_state);
-		if (!(buf_state & BM_TAG_VALID))
-			continue;
-		seeds[n].page = BufferTagPage(&tag);
-		seeds[n++].usage = BUF_STATE_GET_USAGECOUNT(buf_state);
-	}
-	qsort(seeds, n, sizeof(SeedPage), compare_seeds);
-	for (int i = 0; i < n; i++)
-		tp_advice_seed(&pool->advice, seeds[i].page, &access);
-	pfree(seeds);
-}
-
-/* Is the policy for miniatures?  Some ask what is not known of them. */
-static bool
-can_simulate(const tp_policy *policy)
-{
-	return policy != NULL && (policy->flags & TP_READS_EXTENTS) == 0;
-}
-
-static bool
-is_listed(const tp_advice_policy *policies, int n, const tp_policy *policy)
-{
-	for (int i = 0; i < n; i++)
-		if (policies[i].policy == policy)
-			return true;
-	return false;
-}
-
-/*
- * The policies to be simulated: the pool's own, and those of the setting that
- * the server has.  Returns how many.
- */
-static int
-choose_policies(Advised *pool, tp_advice_policy *policies)
-{
-	char	   *list = pstrdup(bufferpool_advice_algorithms);
-	char		(*names)[NAMEDATALEN] = pool->published.algorithms;
-	List	   *others = NIL;
-	ListCell   *cell;
-	int			n = 1;
-
-	policies[0].policy = FindBufferPoolPolicy(pool->algorithm, NULL);
-	memcpy(policies[0].params, pool->params, sizeof(policies[0].params));
-	strlcpy(names[0], pool->algorithm, NAMEDATALEN);
-	if (!SplitIdentifierString(list, ',', &others))
-		return n;
-	foreach(cell, others)
-	{
-		const char *name;
-		const tp_policy *policy = FindBufferPoolPolicy(lfirst(cell), &name);
-
-		if (n == TP_ADVICE_POLICIES || !can_simulate(policy) ||
-			is_listed(policies, n, policy))
-			continue;
-		policies[n].policy = policy;
-		tp_policy_defaults(policy, policies[n].params);
-		strlcpy(names[n++], name, NAMEDATALEN);
-	}
-	return n;
-}
-
-static void
-read_counts(const BufferPool *pool, uint64 *requests, uint64 *reads)
-{
-	pg_atomic_uint64 *counters = pool->shared->counters;
-
-	*reads = pg_atomic_read_u64(&counters[BUFFERPOOL_READS]);
-	*requests = *reads + pg_atomic_read_u64(&counters[BUFFERPOOL_HITS]) +
-		pg_atomic_read_u64(&counters[BUFFERPOOL_EXTENDS]);
-}
-
-static void
-forget_pool(int number)
-{
-	Advised    *pool = advised[number];
-	BufferPoolAdvice none = {0};
-
-	if (pool == NULL)
-		return;
-	BufferPoolSetSampleRate(number, 0);
-	BufferPoolPublishAdvice(number, &none);
-	BufferPoolForgetReads(number);
-	advised[number] = NULL;
-	MemoryContextDelete(pool->context);
-}
-
-/* Bytes that a pool may have for its miniatures. */
-static Size
-memory_for_miniatures(void)
-{
-	Size		all = (Size) bufferpool_advice_memory * 1024;
-
-	return all - sizeof(Advised) - sizeof(BufferPoolAdvice) -
-		BufferPoolSamplingMemory();
-}
-
-static void
-begin_pool(BufferPool *buffer_pool, const BufferPoolDefinition *definition)
-{
-	int			number = BufferPoolNumber(buffer_pool);
-	int			buffers = BufferPoolSize(buffer_pool);
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
-												  "buffer pool advice",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	Advised    *pool = palloc0_object(Advised);
-	tp_advice_policy policies[TP_ADVICE_POLICIES];
-	uint32		frames;
-	Size		memory;
-	int			n;
-
-	pool->context = context;
-	strlcpy(pool->algorithm, definition->running, NAMEDATALEN);
-	memcpy(pool->params, definition->params, sizeof(pool->params));
-	if (!BufferPoolHasAlgorithm(buffer_pool))
-		tp_policy_defaults(FindBufferPoolPolicy(BUFFERPOOL_CLOCK, NULL),
-						   pool->params);
-	n = choose_policies(pool, policies);
-	frames = tp_advice_frames(policies, n, buffers,
-							  limited[number] != 0 ? limited[number] : buffers,
-							  memory_for_miniatures());
-	if (frames < limited[number])
-		limited[number] = 0;	/* it is the memory that limits it */
-	if (frames == 0)
-	{
-		MemoryContextSwitchTo(old);
-		MemoryContextDelete(context);
-		return;
-	}
-	memory = tp_advice_memory(policies, n, frames);
-	tp_advice_init(&pool->advice, policies, n, buffers, frames, BUFFERPOOL_SEED,
-				   &services, palloc(memory));
-	pool->published.valid = true;
-	pool->published.since = GetCurrentTimestamp();
-	pool->published.frames = frames;
-	pool->published.sample_rate = tp_sample_fraction(pool->advice.rate);
-	pool->published.memory = memory + sizeof(Advised) + sizeof(BufferPoolAdvice);
-	pool->published.began_with = buffers;
-	pool->published.policies = n;
-	for (int size = 0; size < TP_ADVICE_SIZES; size++)
-		pool->published.buffers[size] = tp_advice_size(&pool->advice, size);
-	MemoryContextSwitchTo(old);
-
-	seed(pool, number);
-	read_counts(buffer_pool, &pool->requests, &pool->reads);
-	advised[number] = pool;
-	BufferPoolSetSampleRate(number, pool->advice.rate);
-}
-
-/* ---- each second ---- */
-
-/* May this pool be simulated?  Not while it is changed. */
-static bool
-is_stable(const BufferPoolDefinition *definition)
-{
-	return definition->name[0] != '\0' && definition->running[0] != '\0' &&
-		!definition->leaving &&
-		can_simulate(FindBufferPoolPolicy(definition->running, NULL));
-}
-
-/* Is this still the pool that the simulation began with? */
-static bool
-is_same(const Advised *pool, const BufferPool *buffer_pool,
-		const BufferPoolDefinition *definition)
-{
-	double		grown = (double) BufferPoolSize(buffer_pool) /
-		pool->published.began_with;
-
-	return strcmp(pool->algorithm, definition->running) == 0 &&
-		(!BufferPoolHasAlgorithm(buffer_pool) ||
-		 memcmp(pool->params, definition->params, sizeof(pool->params)) == 0) &&
-		grown >= 0.5 && grown <= 1.5;
-}
-
-/* Begin, end or begin anew the simulation of a pool. */
-static void
-follow_pool(BufferPool *buffer_pool)
-{
-	int			number = BufferPoolNumber(buffer_pool);
-	BufferPoolDefinition definition;
-
-	BufferPoolReadDefinition(buffer_pool, &definition);
-	if (advised[number] != NULL &&
-		!(is_stable(&definition) &&
-		  is_same(advised[number], buffer_pool, &definition)))
-		forget_pool(number);
-	if (advised[number] == NULL && is_stable(&definition) &&
-		BufferPoolSize(buffer_pool) >= BUFFERPOOL_LEAST_BUFFERS)
-		begin_pool(buffer_pool, &definition);
-}
-
-/* Let sums fade so that they amount to those of the last window. */
-static void
-fade(Advised *pool, double seconds)
-{
-	BufferPoolAdvice *published = &pool->published;
-	double		share;
-
-	published->seconds += seconds;
-	if (published->seconds <= bufferpool_advice_window)
-		return;
-	share = bufferpool_advice_window / published->seconds;
-	published->seconds = bufferpool_advice_window;
-	tp_advice_fade(&pool->advice, share);
-	pool->timed_pages *= share;
-	pool->timed_milliseconds *= share;
-	for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
-	{
-		pool->weights[i] *= share;
-		published->relations[i].requests *= share;
-	}
-}
-
-static void
-count(Advised *pool, BufferPool *buffer_pool, double seconds)
-{
-	uint64		requests;
-	uint64		reads;
-	uint64		pages;
-	uint64		nanoseconds;
-
-	read_counts(buffer_pool, &requests, &reads);
-	tp_advice_count(&pool->advice, requests - pool->requests,
-					reads - pool->reads);
-	BufferPoolNoteReads(BufferPoolNumber(buffer_pool), &pool->advice,
-						reads - pool->reads, seconds);
-	pool->requests = requests;
-	pool->reads = reads;
-	BufferPoolTakeReadTimes(BufferPoolNumber(buffer_pool), &pages, &nanoseconds);
-	pool->timed_pages += pages;
-	pool->timed_milliseconds += nanoseconds / 1e6;
-	tp_advice_resized(&pool->advice, BufferPoolSize(buffer_pool));
-}
-
-static void
-publish(Advised *pool, int number)
-{
-	BufferPoolAdvice *published = &pool->published;
-	const tp_advice *advice = &pool->advice;
-	BufferPoolAdvice copy;
-
-	published->requests = advice->requests;
-	published->reads = advice->reads;
-	published->page_time = pool->timed_pages > 0 ?
-		pool->timed_milliseconds / pool->timed_pages : -1;
-	for (uint32 policy = 0; policy < advice->policies; policy++)
-		for (uint32 size = 0; size < TP_ADVICE_SIZES; size++)
-		{
-			published->estimates[policy][size] =
-				tp_advice_reads(advice, policy, size);
-			for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
-				published->relations[i].reads[policy][size] =
-					tp_advice_relation_reads(advice, policy, size, i);
-		}
-	copy = *published;
-	for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
-		copy.relations[i].requests /= published->sample_rate;
-	BufferPoolPublishAdvice(number, &copy);
-}
-
+/* Each second. */
 static void
 tick(double seconds)
 {
@@ -495,82 +51,25 @@ tick(double seconds)
 
 	for (int i = 0; i < BufferPoolsReserved(); i++)
 	{
-		Advised    *pool = advised[i];
-
-		if (pool != NULL)
-		{
-			simulate_batch(pool);
-			count(pool, &BufferPools[i], seconds);
-			fade(pool, seconds);
-			BufferPoolRememberSums(i, &pool->advice);
-			publish(pool, i);
-		}
-		follow_pool(&BufferPools[i]);
-		page_times[i] = advised[i] != NULL ? advised[i]->published.page_time : -1;
+		BufferPoolPublishAdvised(i, seconds);
+		BufferPoolFollowAdvised(i);
+		page_times[i] = BufferPoolAdvisedPageTime(i);
 	}
 	BufferPoolTune(page_times);
 }
-
-/* ---- the sample's size ---- */
-
-/* Begin anew with so many frames at most. */
-static void
-limit_sample(int number, uint32 frames)
-{
-	limited[number] = frames;
-	forget_pool(number);
-	follow_pool(&BufferPools[number]);
-}
-
-/*
- * Halve samples that take too much of the advisor's time, double those that
- * need not be so small.
- */
-static void
-adjust_samples(double seconds)
-{
-	double		rates[BUFFERPOOL_NUMBERS] = {0};
-	double		sum = 0;
-
-	for (int i = 0; i < BufferPoolsReserved(); i++)
-		if (advised[i] != NULL)
-		{
-			Advised    *pool = advised[i];
-
-			rates[i] = (double) (pool->published.samples - pool->samples_before) *
-				pool->advice.policies * TP_ADVICE_SIZES / seconds;
-			pool->samples_before = pool->published.samples;
-			sum += rates[i];
-		}
-	for (int i = 0; i < BufferPoolsReserved(); i++)
-	{
-		uint32		frames = advised[i] == NULL ? 0 : advised[i]->advice.frames;
-
-		if (frames == 0)
-			continue;
-		if (sum > PASSAGES_PER_SECOND && rates[i] * 4 > sum &&
-			frames > LEAST_FRAMES)
-			limit_sample(i, Max(LEAST_FRAMES, frames / 2));
-		else if (sum < PASSAGES_PER_SECOND / 4 && limited[i] != 0)
-			limit_sample(i, 2 * frames >= advised[i]->advice.began_with / 4 * 3 ?
-						 0 : 2 * frames);
-	}
-}
-
-/* ---- the worker ---- */
 
 static void
 forget_all(void)
 {
 	for (int i = 0; i < BUFFERPOOL_NUMBERS; i++)
-		forget_pool(i);
+		BufferPoolForgetAdvice(i);
 }
 
 static void
 follow_all(void)
 {
 	for (int i = 0; i < BufferPoolsReserved(); i++)
-		follow_pool(&BufferPools[i]);
+		BufferPoolFollowAdvised(i);
 }
 
 /* Begin anew if someone has asked for it. */
@@ -630,9 +129,7 @@ BufferPoolAdvisorMain(Datum main_arg)
 	BackgroundWorkerUnblockSignals();
 	/* to no database, to take part in ProcSignal barriers */
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	services = BufferPoolServices;
-	services.is_dirty = NULL;
-	services.extents = NULL;
+	BufferPoolBeginAdvice();
 	before_shmem_exit(end_at_exit, 0);
 	BufferPoolBeginSampling();
 	follow_all();
@@ -648,7 +145,7 @@ BufferPoolAdvisorMain(Datum main_arg)
 			last = now;
 			if (++ticks % TICKS_PER_ADJUSTMENT == 0)
 			{
-				adjust_samples((now - last_adjusted) / 1e6);
+				BufferPoolAdjustSamples((now - last_adjusted) / 1e6);
 				last_adjusted = now;
 			}
 		}

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * takeover.c
- *	  The directory of the SSD tier from one server to the next: what persist.c
+ *	  The directory of the SSD tier from one server to the next: what saved.c
  *	  saves of it, and puts back.
  *
  * The functions that describe are also called by views, under the lock.  The others

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * tier.c
- *	  Set-up of the SSD tier, its lock, its state, and what reads cost.
+ *	  Set-up of the SSD tier, its lock and its state.
  *
  * src/backend/storage/ssdtier/tier.c
  *
@@ -26,9 +26,6 @@ char	   *ssd_tier_policy;
 char	   *ssd_tier_parameters;
 int			ssd_tier_write_buffers;
 bool		ssd_tier_verify;
-double		ssd_tier_read_time;
-double		ssd_tier_disk_random_read_time;
-double		ssd_tier_disk_sequential_read_time;
 
 bool		SsdTierConfigured;
 SsdTierView SsdTier;
@@ -320,7 +317,7 @@ follow_pools(void)
 
 /*
  * Set up the tier's memory.  It is not among the main shared memory, because it
- * is to outlive that (persist.c).  What an earlier server knew is taken over
+ * is to outlive that (segment.c, saved.c).  What an earlier server knew is taken over
  * here, before any page can change.
  */
 void
@@ -446,118 +443,6 @@ SsdTierError(SsdTierCounter counter, int error)
 	if (pg_atomic_add_fetch_u32(&shared->errors, 1) >= SSD_TIER_MAX_ERRORS &&
 		SsdTierSwitch(SSD_TIER_ON, SSD_TIER_FAILING))
 		SsdTierWakeWriter();
-}
-
-/* ---- what reads cost ---- */
-
-/*
- * Until something has been measured: a SATA SSD and a hard disk
- * (docs/ssd-tier.md).
- */
-static const double first_guess[SSD_TIER_NUM_COSTS] = {84.2, 12394, 47.9};
-
-static double
-setting_of(SsdTierCost cost)
-{
-	switch (cost)
-	{
-		case SSD_TIER_COST_SSD:
-			return ssd_tier_read_time;
-		case SSD_TIER_COST_DISK_RANDOM:
-			return ssd_tier_disk_random_read_time;
-		default:
-			return ssd_tier_disk_sequential_read_time;
-	}
-}
-
-/* Microseconds for a page: as set, or as measured. */
-double
-SsdTierReadTime(SsdTierCost cost)
-{
-	uint64		measured = pg_atomic_read_u64(&SsdTier.shared->nanoseconds[cost]);
-
-	if (setting_of(cost) >= 0)
-		return setting_of(cost);
-	return measured == 0 ? first_guess[cost] : (double) measured / 1000;
-}
-
-/* A recording sums up by the same. */
-StaticAssertDecl((int) SSD_TIER_COST_SSD == (int) RECORDED_SSD &&
-				 (int) SSD_TIER_COST_DISK_RANDOM == (int) RECORDED_DISK_RANDOM &&
-				 (int) SSD_TIER_COST_DISK_SEQUENTIAL == (int) RECORDED_DISK_SEQUENTIAL,
-				 "costs are recorded as others");
-
-/*
- * A read took so long for each of its pages.  Callable in critical sections.
- * Two processes that measure at the same time may lose one of the two.  Of the
- * pages that scans read those count alike that came alone or with others.
- */
-void
-SsdTierMeasured(SsdTierCost cost, double microseconds, int pages)
-{
-	pg_atomic_uint64 *mean = &SsdTier.shared->nanoseconds[cost];
-	double		old = (double) pg_atomic_read_u64(mean);
-	double		now = microseconds * 1000;
-	double		weight = cost == SSD_TIER_COST_DISK_SEQUENTIAL ?
-		Min(pages / 256.0, 1) : 1 / 64.0;
-
-	pg_atomic_write_u64(mean, (uint64) Max(1, old == 0 ? now :
-										   old + (now - old) * weight));
-	if (BufferPoolRecording())
-		BufferPoolRecordReadTime((RecordedReads) cost, microseconds, pages);
-}
-
-/*
- * The SSD is useful if the disk takes so many times as long for a page: what the
- * tier itself does for a page that it reads or copies costs something, too, and
- * two devices that are equal would be told apart by chance (bench/ssd_price.py).
- */
-#define USEFUL 1.25
-
-/* Let temperatures go by the costs as they are now.  Takes the lock. */
-void
-SsdTierFollowCosts(void)
-{
-	tp_device	disk = {
-		.random_read = SsdTierReadTime(SSD_TIER_COST_DISK_RANDOM),
-		.sequential_read = SsdTierReadTime(SSD_TIER_COST_DISK_SEQUENTIAL)
-	};
-	tp_device	ssd = {.random_read = SsdTierReadTime(SSD_TIER_COST_SSD)};
-
-	SsdTierLock();
-	tp_tier_savings(&disk, &ssd, &SsdTier.core.extents->settings);
-	SsdTier.shared->useful = Max(disk.random_read, disk.sequential_read) >
-		USEFUL * ssd.random_read;
-	SsdTierRecordState(false);
-	SsdTierUnlock();
-}
-
-/* Pages that are read to learn how long that takes. */
-#define CALIBRATION_READS 64
-
-/*
- * Measure the SSD when the tier is about to be switched on, since an SSD that
- * seems slow would never be used, hence never measured.  If it has no pages, some
- * are written first: what was never written costs nothing to read.
- */
-void
-SsdTierCalibrate(bool empty)
-{
-	static PGIOAlignedBlock page;
-	uint32		slots = SsdTier.shared->slots;
-	uint32		reads = Min(CALIBRATION_READS, slots);
-	uint64		begin;
-
-	for (uint32 i = 0; empty && i < reads; i++)
-		if (!SsdTierWriteSlot((uint32) ((uint64) slots * i / reads), page.data))
-			return;
-	begin = BufferPoolNow();
-	for (uint32 i = 0; i < reads; i++)
-		if (!SsdTierReadSlot((uint32) ((uint64) slots * i / reads), page.data))
-			return;
-	if (reads > 0)
-		pg_atomic_write_u64(&SsdTier.shared->nanoseconds[SSD_TIER_COST_SSD],
-							Max(1, (BufferPoolNow() - begin) * 1000 / reads));
 }
 
 /* ---- for recordings ---- */

@@ -1,27 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * persist.c
- *	  How the SSD tier outlives the server: what is on the SSD is known again
- *	  after a restart.
+ * saved.c
+ *	  The file that tells the next server what is on the SSD.
  *
- * After a crash: all that is shared about the tier lies in a segment of shared
- * memory with a name, which stays when the processes are gone.  What a slot's
- * state says there was true at every moment: it ceases to be VALID before the
- * disk's page changes.  So the next server takes the segment over as it is.  If
- * somebody died while holding the lock, it takes over the VALID slots only.  When
- * the operating system has crashed there is no segment, and the tier begins
- * empty: nobody knows then what reached which device.
+ * The checkpointer writes it after a clean stop's last checkpoint.  After a crash
+ * there is none, but the segment (segment.c).
  *
- * After a clean stop: the checkpointer writes a file, after the last checkpoint,
- * and the segment is removed.
- *
- * Either is used only if nobody else has changed the data directory meanwhile:
- * the checksum of the control file, which everybody writes who starts a server
- * or rewrites files, must be that of the last control file that was written by
- * this server.  Nor may anybody else have used the file with the pages: who does
- * removes the table, and leaves a mark of its own (SsdTierMark).
- *
- * The file, all numbers little-endian:
+ * All numbers are little-endian:
  *
  *	  header	64 bytes, SavedHeader
  *	  relations 16 bytes each, SavedRelation: tablespace, database, file number,
@@ -32,177 +17,17 @@
  *	  budget	104 bytes, SavedBudget: pages written in each of the last 24 hours
  *	  checksum	4 bytes: CRC-32C of all before it
  *
- * src/backend/storage/ssdtier/persist.c
+ * src/backend/storage/ssdtier/saved.c
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "access/xlog.h"
-#include "catalog/pg_control.h"
-#include "miscadmin.h"
-#include "storage/fd.h"
-#include "storage/ipc.h"
 #include "storage/ssd_tier_internals.h"
-
-/* ---- the segment ---- */
-
-static char *segment;
-static Size segment_size;
-static bool segment_has_name;
-
-/* A name for this data directory and account. */
-static const char *
-segment_name(void)
-{
-	static char name[64];
-	struct stat status;
-
-	if (stat(DataDir, &status) != 0)
-		return NULL;
-	snprintf(name, sizeof(name), "/tidepool.%u.%llx.%llx", (unsigned) geteuid(),
-			 (unsigned long long) status.st_dev,
-			 (unsigned long long) status.st_ino);
-	return name;
-}
-
-static bool
-is_private(int fd, off_t * size)
-{
-	struct stat status;
-
-	if (fstat(fd, &status) != 0 || status.st_uid != geteuid() ||
-		(status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-		return false;
-	*size = status.st_size;
-	return true;
-}
-
-/*
- * Give the segment room.  What cannot be had must be missed now: a process that
- * touches it later would be killed.
- */
-static bool
-make_room(int fd, Size size)
-{
-	int			error;
-
-	if (ftruncate(fd, 0) != 0)
-		return false;
-	do
-		error = posix_fallocate(fd, 0, size);
-	while (error == EINTR);
-	errno = error;
-	return error == 0;
-}
-
-static char *
-map_segment(Size size, bool *old)
-{
-	const char *name = segment_name();
-	off_t		old_size;
-	int			fd = name == NULL ? -1 : shm_open(name, O_RDWR | O_CREAT, S_IRUSR | S_IWUSR);
-	void	   *memory = MAP_FAILED;
-
-	if (fd >= 0 && is_private(fd, &old_size))
-	{
-		*old = old_size == (off_t) size;
-		if (*old || make_room(fd, size))
-			memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	}
-	segment_has_name = memory != MAP_FAILED;
-	if (!segment_has_name)
-	{
-		int			error = errno;
-
-		if (fd >= 0)
-			shm_unlink(name);
-		ereport(LOG,
-				(errmsg("after a crash the SSD tier will begin empty: %s",
-						strerror(error)),
-				 errdetail("It needs %zu bytes of POSIX shared memory.", size)));
-		*old = false;
-		memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-					  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	}
-	if (fd >= 0)
-		close(fd);
-	if (memory == MAP_FAILED)
-		ereport(FATAL,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("could not map %zu bytes of shared memory for the SSD tier: %m",
-						size),
-				 errhint("Lower \"%s\" or \"%s\".", "bufferpool.ssd_size",
-						 "bufferpool.ssd_max_size")));
-	return memory;
-}
-
-/* The postmaster ends: keep the segment unless there is a file in its stead. */
-static void
-leave_segment(int code, Datum arg)
-{
-	if (segment_has_name && SsdTier.shared->saved)
-		shm_unlink(segment_name());
-}
-
-/*
- * The tier's shared memory.  Called in the postmaster, which all processes
- * inherit it from; again after a crash of one of them.  *old: it has what it had
- * before, perhaps of another server.
- */
-char *
-SsdTierMap(Size size, bool *old)
-{
-	*old = segment != NULL && segment_size == size;
-	if (!*old)
-	{
-		segment = map_segment(size, old);
-		segment_size = size;
-		on_proc_exit(leave_segment, 0);
-	}
-	return segment;
-}
-
-/* There is no tier, and no memory of one. */
-void
-SsdTierRemoveSegment(void)
-{
-	const char *name = segment_name();
-
-	if (name != NULL)
-		shm_unlink(name);
-}
-
-/* Bits of an LWLock's state: held in any mode, by any process. */
-#define LOCK_HELD_MASK ((uint32) ((MAX_BACKENDS + 1) | MAX_BACKENDS))
-
-/* ---- who has had the data directory ---- */
-
-/* Has nobody but this owner changed the data directory? */
-bool
-SsdTierOwnerIsPresent(const SsdTierOwner *owner)
-{
-	return owner->system == GetSystemIdentifier() &&
-		owner->control == GetControlFileChecksum();
-}
-
-/* This server has written the control file, or is about to begin. */
-void
-SsdTierFollowControlFile(void)
-{
-	if (SsdTierConfigured)
-		SsdTier.shared->owner = (SsdTierOwner)
-	{
-		GetSystemIdentifier(), GetControlFileChecksum()
-	};
-}
-
-/* ---- the file ---- */
 
 #define FILE_NAME "tidepool.ssd.table"
 #define MAGIC "TPSSDTB2"
@@ -277,86 +102,6 @@ void
 SsdTierRemoveTable(void)
 {
 	(void) unlink(table_name());
-}
-
-/* ---- the mark ---- */
-
-#define MARK_NAME "tidepool.ssd.owner"
-#define MARK_MAGIC "TPSSDOWN"
-
-typedef struct Mark
-{
-	char		magic[8];
-	uint64		number;			/* known to this server alone */
-} Mark;
-
-static const char *
-mark_name(void)
-{
-	static char name[MAXPGPATH];
-
-	snprintf(name, sizeof(name), "%s/%s", ssd_tier_path, MARK_NAME);
-	return name;
-}
-
-static bool
-read_mark(Mark *mark)
-{
-	int			fd = open(mark_name(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	off_t		length;
-	bool		found;
-
-	if (fd < 0)
-		return false;
-	found = is_private(fd, &length) && length == sizeof(*mark) &&
-		read(fd, mark, sizeof(*mark)) == sizeof(*mark) &&
-		memcmp(mark->magic, MARK_MAGIC, sizeof(mark->magic)) == 0;
-	close(fd);
-	return found;
-}
-
-/* In place of what is there, whosever it is.  False, with errno, if that fails. */
-static bool
-write_mark(const Mark *mark)
-{
-	ssize_t		bytes;
-	int			error;
-	int			fd;
-
-	(void) unlink(mark_name());
-	fd = open(mark_name(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			  S_IRUSR | S_IWUSR);
-	if (fd < 0)
-		return false;
-	bytes = write(fd, mark, sizeof(*mark));
-	error = bytes < 0 ? errno : ENOSPC;
-	close(fd);
-	errno = error;
-	return bytes == sizeof(*mark);
-}
-
-/*
- * This server has the lock of the file with the pages now: leave a mark.  If
- * another one has left its own since, what the slots had is lost.  Returns false,
- * with errno, if the mark cannot be left.
- */
-bool
-SsdTierMark(void)
-{
-	SsdTierShared *shared = SsdTier.shared;
-	Mark		mark;
-
-	if (shared->mark != 0 && !(read_mark(&mark) && mark.number == shared->mark))
-		shared->warm = false;
-	memcpy(mark.magic, MARK_MAGIC, sizeof(mark.magic));
-	if (!pg_strong_random(&mark.number, sizeof(mark.number)))
-	{
-		errno = EAGAIN;
-		return false;
-	}
-	mark.number |= 1;			/* 0 is none */
-	shared->mark = write_mark(&mark) ? mark.number : 0;
-	return shared->mark != 0;
 }
 
 #ifndef WORDS_BIGENDIAN
@@ -558,7 +303,7 @@ read_table(Size *size)
 
 	if (fd < 0)
 		return NULL;
-	if (is_private(fd, &length) && length >= (off_t) sizeof(SavedHeader) &&
+	if (SsdTierIsPrivate(fd, &length) && length >= (off_t) sizeof(SavedHeader) &&
 		length <= (off_t) table_limit())
 		data = palloc_extended(length, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 	while (data != NULL && done < (Size) length)
@@ -655,55 +400,4 @@ SsdTierLoad(void)
 		take_over(data);
 	(void) unlink(table_name());
 	pfree(data);
-}
-
-/* ---- taking over the segment ---- */
-
-/*
- * The segment is not consistent: begin with an empty pool, and put back the
- * VALID slots.
- */
-static void
-rescue(void (*empty_pool) (void))
-{
-	uint32		slots = SsdTier.shared->slots;
-	SavedPage  *pages = palloc_extended((Size) slots * sizeof(SavedPage),
-										MCXT_ALLOC_HUGE);
-	uint32		count = 0;
-
-	for (uint32 slot = 0; slot < slots; slot++)
-		if (SsdTierDescribeSlot(slot, &pages[count].relation, &pages[count].block,
-								&pages[count].crc))
-			pages[count++].slot = slot;
-	empty_pool();
-	SsdTierEmptyDirectory();
-	(void) SsdTierResize(slots);
-	for (uint32 i = 0; i < count; i++)
-	{
-		RelFileLocator locator = SsdTier.relations[pages[i].relation].locator;
-
-		SsdTierRestorePage(pages[i].slot, &locator, pages[i].block, pages[i].crc);
-	}
-	pfree(pages);
-}
-
-/*
- * Take over a segment that a server has left, and which is of this data
- * directory and of the same shape.  empty_pool lets the core's pool begin anew,
- * without members.
- */
-void
-SsdTierTakeOver(void (*empty_pool) (void))
-{
-	bool		torn = (pg_atomic_read_u32(&SsdTier.shared->lock.state) &
-						LOCK_HELD_MASK) != 0;
-
-	LWLockInitialize(&SsdTier.shared->lock, LWTRANCHE_SSD_TIER);
-	/* those who read from the disk then are gone */
-	pg_atomic_write_u32(&SsdTier.shared->disk_reads, 0);
-	if (!torn)
-		SsdTierEndAll();
-	if (torn || SsdTierCheck(NULL, NULL) > 0)
-		rescue(empty_pool);
-	SsdTier.shared->warm = true;
 }
