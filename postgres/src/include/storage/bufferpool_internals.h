@@ -204,14 +204,18 @@ extern int	BufferPoolCleanDelay(const BufferPool *pool);
 static inline void
 BufferPoolExpectHit(int buf_id)
 {
-	const BufferPool *pool = BufferPoolOf(buf_id);
+	const BufferPool *pool;
 
+	if (!BufferPoolActive)
+		return;
+	pool = BufferPoolOf(buf_id);
 	if (pool->flags & TP_HIT_LOCK_FREE)
 		tp_prefetch(&pool->core, buf_id);
 }
 
 /* hits.c */
-extern void BufferPoolHit(BufferDesc *buf, IOContext io_context);
+extern void BufferPoolHit(BufferPool *pool, BufferDesc *buf,
+						  IOContext io_context);
 extern void BufferPoolDirtied(BufferDesc *buf);
 
 /*

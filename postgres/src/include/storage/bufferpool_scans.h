@@ -59,7 +59,7 @@ typedef struct BufferPoolScan
 								 * begins; 0: none */
 } BufferPoolScan;
 
-/* Likewise, of an index scan that fetches from a table. */
+/* Likewise, of an index scan that fetches from a table.  BufferPoolInitIndexScan. */
 typedef struct BufferPoolIndexScan
 {
 	BufferPoolScan scan;		/* of the table's blocks, or a trail */
@@ -189,6 +189,16 @@ BufferPoolBeforeFetch(BufferPoolIndexScan *scan, Relation table, Relation index,
 {
 	if (scan->watched && ItemPointerGetBlockNumberNoCheck(tid) != scan->block)
 		BufferPoolEnterBlock(scan, table, index, tid);
+}
+
+/* Before anything else.  The rest is set when it is needed. */
+static inline void
+BufferPoolInitIndexScan(BufferPoolIndexScan *scan)
+{
+	scan->scan.handle = 0;
+	scan->correlation = 0;
+	scan->pages = 0;
+	scan->watched = false;
 }
 
 /* The index scan begins, perhaps anew. */

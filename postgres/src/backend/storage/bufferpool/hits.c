@@ -120,7 +120,7 @@ general_hit(BufferPool *pool, const BufferDesc *buf, IOContext io_context)
 }
 
 /*
- * A page was found in this buffer, and the caller has just pinned it for the
+ * A page was found in this buffer of the pool, and the caller has just pinned it for the
  * first time.  Needs no locks.  May wait for the pool's lock, so the caller
  * should hold no lock that is in demand.
  *
@@ -128,10 +128,8 @@ general_hit(BufferPool *pool, const BufferDesc *buf, IOContext io_context)
  * function returns and so no register is saved.
  */
 void
-BufferPoolHit(BufferDesc *buf, IOContext io_context)
+BufferPoolHit(BufferPool *pool, BufferDesc *buf, IOContext io_context)
 {
-	BufferPool *pool = BufferPoolOf(buf->buf_id);
-
 	if (unlikely((pool->flags & TP_HIT_LOCK_FREE) == 0 ||
 				 BufferPoolRecording() ||
 				 BufferPoolSampling() ||

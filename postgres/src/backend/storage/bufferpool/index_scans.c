@@ -44,6 +44,7 @@ announce_order(BufferPoolIndexScan *scan, Relation rel, BlockNumber block)
 
 	if (block >= blocks)
 		return;
+	scan->scan.met_pid = 0;
 	range.backward = scan->correlation < 0;
 	range.count = Min(scan->pages, range.backward ? block + 1 : blocks - block);
 	BufferPoolAnnounceRange(&scan->scan, rel, BUFFERPOOL_INDEX_SCAN, &range);
@@ -74,6 +75,7 @@ begin_trail(BufferPoolIndexScan *scan, Relation rel, Relation index)
 	scan->salt = tp_trail_salt(number);
 	scan->index = number;
 	scan->trailing = false;
+	scan->scan.recorded_in = 0;
 	ResourceOwnerEnlarge(CurrentResourceOwner);
 	scan->scan.handle = BufferPoolPoolAsks(rel) ?
 		BufferPoolEnterTrail(rel, number, now) : BufferPoolRecordedScan(true);

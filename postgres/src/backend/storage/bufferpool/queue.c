@@ -265,12 +265,13 @@ BufferPoolBeforeIdle(void)
 	static TimeoutId timeout = MAX_TIMEOUTS;
 
 	BufferPoolStatementEnded();
+	if (timeout != MAX_TIMEOUTS && get_timeout_active(timeout))
+		return;
 	if (!has_reports())
 		return;
 	if (timeout == MAX_TIMEOUTS)
 		timeout = RegisterTimeout(USER_TIMEOUT, handle_timeout);
-	if (!get_timeout_active(timeout))
-		enable_timeout_after(timeout, IDLE_MILLISECONDS);
+	enable_timeout_after(timeout, IDLE_MILLISECONDS);
 }
 
 void
