@@ -19,7 +19,6 @@ from tidepool.policies import PolicySpec
 from tidepool.simulation import Device
 from tidepool.traces import Flag, Kind
 
-
 EVICTED = 18  # kind, of no trace: a clean page has left memory (sim/src/events.h)
 
 
