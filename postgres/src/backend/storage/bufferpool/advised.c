@@ -22,6 +22,9 @@
  */
 #include "postgres.h"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include "miscadmin.h"
 #include "storage/bufferpool_internals.h"
 #include "storage/bufmgr.h"
@@ -37,12 +40,14 @@ int			bufferpool_advice_window;
 #define BATCH 256
 
 /*
- * Passages of a reference through a miniature in a second, all pools together.
- * One takes some 30 ns, so this is 0.6 % of a processor.  A sample that comes
- * to more is halved, one that comes to less than a quarter is doubled, if it
- * has less than memory admits.
+ * Passages of a reference through a miniature in a second, all pools together,
+ * for each processor; and at most.  One takes 30 to 60 ns, so these are 0.5 to
+ * 0.9 % of each processor, and a third of one.  A sample that comes to more is
+ * halved, one that comes to less than a quarter is doubled, if it has less than
+ * memory admits.
  */
-#define PASSAGES_PER_SECOND 200000.0
+#define PASSAGES_PER_PROCESSOR 150000.0
+#define MOST_PASSAGES 6000000.0
 
 /*
  * Share of a sample that may be lost because the advisor comes too late for it.
@@ -511,6 +516,17 @@ limit_sample(int number, uint32 frames)
 	BufferPoolFollowAdvised(number);
 }
 
+/* Processors that the server may use. */
+static int
+count_processors(void)
+{
+	cpu_set_t	usable;
+
+	if (sched_getaffinity(0, sizeof(usable), &usable) == 0)
+		return CPU_COUNT(&usable);
+	return Max(1, (int) sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 /* References dropped since the last call, for want of room in the ring. */
 static uint64
 count_dropped(void)
@@ -536,6 +552,8 @@ BufferPoolAdjustSamples(double seconds)
 	double		sum = 0;
 	uint64		samples = 0;
 	uint64		dropped = count_dropped();
+	double		limit = Min(PASSAGES_PER_PROCESSOR * count_processors(),
+							MOST_PASSAGES);
 	bool		too_much;
 
 	for (int i = 0; i < BufferPoolsReserved(); i++)
@@ -551,7 +569,7 @@ BufferPoolAdjustSamples(double seconds)
 			samples += taken;
 			sum += rates[i];
 		}
-	too_much = sum > PASSAGES_PER_SECOND ||
+	too_much = sum > limit ||
 		dropped > MOST_DROPPED * (samples + dropped);
 	for (int i = 0; i < BufferPoolsReserved(); i++)
 	{
@@ -561,7 +579,7 @@ BufferPoolAdjustSamples(double seconds)
 			continue;
 		if (too_much && rates[i] * 4 > sum && frames > LEAST_FRAMES)
 			limit_sample(i, Max(LEAST_FRAMES, frames / 2));
-		else if (!too_much && sum < PASSAGES_PER_SECOND / 4 && limited[i] != 0)
+		else if (!too_much && sum < limit / 4 && limited[i] != 0)
 			limit_sample(i, 2 * frames >= advised[i]->advice.began_with / 4 * 3 ?
 						 0 : 2 * frames);
 	}
