@@ -59,6 +59,33 @@ def test_clean_restart(make: Make) -> None:
     assert again - reads < 10  # of catalogs
 
 
+@pytest.mark.parametrize("algorithm", ["clock", "lru", "pbm"])
+def test_reads_on_the_way(make: Make, algorithm: str) -> None:
+    """Pages near each other are read together; those between them do not stay."""
+    server = warm_server(make, algorithm, shared_buffers="64MB")  # for pins of 16 pages
+    fill(server, "t", 2500)
+    server.query("CHECKPOINT", "SELECT pg_bufferpool_reset()")
+    lookups = [f"SELECT pad FROM t WHERE id = {i}" for i in range(1, 2000, 4)]
+    server.query("SET enable_seqscan = off", *lookups)
+    before = contents(server)
+    server.stop()
+    restarted(server)
+    assert contents(server) >= before
+    relation = server.query("SELECT pg_relation_filenode('t')")
+    of_table = {page for page in contents(server) if page.split("|")[1:3] == [relation, "0"]}
+    assert of_table <= before
+    assert len(of_table) == len(lookups)
+    operations, read = map(
+        int,
+        server.query(
+            "SELECT sum(reads), trunc(sum(read_bytes) / 8192) FROM pg_stat_io"
+            " WHERE backend_type = 'background worker'"
+        ).split("|"),
+    )
+    assert read > 3 * len(lookups)
+    assert operations < read / 5
+
+
 def name(page: Page) -> tuple[int, int, int]:
     return page.file, page.fork, page.block
 
