@@ -81,6 +81,7 @@ static bool had_settings;		/* the last wait ended with other settings */
 /* Pinned by this process. */
 static BufferDesc *reserve[RUN_BLOCKS];
 static int	reserved;
+static int	taken;				/* of this run's */
 
 static bool
 reserve_buffer(BufferPool *pool)
@@ -100,6 +101,7 @@ BufferPoolTakeReserved(void)
 {
 	BufferDesc *buf = reserve[--reserved];
 
+	taken++;
 	BufferPoolHasReserve = reserved > 0;
 	return buf;
 }
@@ -149,13 +151,27 @@ result_of(const Run *run, int i)
 	return &WarmResults(run->work)[run->wants[i].number];
 }
 
-/* Have a buffer for one more block. */
+/*
+ * Have a buffer for one more block, beside those for blocks that have been asked
+ * for and have none yet.  (Blocks that were there after all count among them.)
+ */
 static bool
 make_room(const Run *run)
 {
-	/* those asked for that were there after all have left theirs */
-	return run->work->follow || reserved > run->nasked - run->got ||
+	return run->work->follow || reserved > run->nasked - taken ||
 		reserve_buffer(run->pool);
+}
+
+/*
+ * Have buffers for one read before the stream begins: it goes by the pins that
+ * are left then, and reads in small parts when it runs out of them later.
+ */
+static void
+make_first_room(const Run *run)
+{
+	while (!run->work->follow && reserved < Min(io_combine_limit, run->count) &&
+		   reserve_buffer(run->pool))
+		;
 }
 
 static BlockNumber
@@ -255,7 +271,10 @@ read_run(Run *run, Relation rel)
 		return;
 	}
 	run->blocks = RelationGetNumberOfBlocksInFork(rel, run->relation->fork);
-	stream = read_stream_begin_relation(READ_STREAM_MAINTENANCE, NULL, rel,
+	taken = 0;
+	make_first_room(run);
+	stream = read_stream_begin_relation(READ_STREAM_MAINTENANCE | READ_STREAM_FULL,
+										NULL, rel,
 										run->relation->fork, next_block, run, 0);
 	while (BufferIsValid(buffer = read_stream_next_buffer(stream, NULL)))
 		take_page(run, buffer);
