@@ -247,6 +247,7 @@ def test_every_query_of_the_dashboard_has_series(watched: Watched) -> None:
 
 
 def test_the_numbers_are_the_server_s(watched: Watched) -> None:
+    wait_until(lambda: bool(watched.values("tidepool_pool_buffers")), watched.logs / "prometheus")
     assert watched.values('tidepool_pool_buffers{pool="small"}') == [128]
     assert watched.values('tidepool_pool_info_defined{pool="small",algorithm="arc"}') == [1]
     assert watched.values('tidepool_pool_info_defined{pool="DEFAULT",algorithm="pbm"}') == [1]

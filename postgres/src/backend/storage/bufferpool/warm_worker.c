@@ -81,7 +81,6 @@ static bool had_settings;		/* the last wait ended with other settings */
 /* Pinned by this process. */
 static BufferDesc *reserve[RUN_BLOCKS];
 static int	reserved;
-static int	taken;				/* of this run's */
 
 static bool
 reserve_buffer(BufferPool *pool)
@@ -101,7 +100,6 @@ BufferPoolTakeReserved(void)
 {
 	BufferDesc *buf = reserve[--reserved];
 
-	taken++;
 	BufferPoolHasReserve = reserved > 0;
 	return buf;
 }
@@ -152,26 +150,15 @@ result_of(const Run *run, int i)
 }
 
 /*
- * Have a buffer for one more block, beside those for blocks that have been asked
- * for and have none yet.  (Blocks that were there after all count among them.)
+ * Have a buffer for one more block, and as many as blocks are on their way.  Those
+ * are pins that the stream cannot have, so it reads less ahead; with all of them
+ * queries wait twice as long behind it (bench/warm_start.py), and no more is read.
  */
 static bool
 make_room(const Run *run)
 {
-	return run->work->follow || reserved > run->nasked - taken ||
+	return run->work->follow || reserved > run->nasked - run->got ||
 		reserve_buffer(run->pool);
-}
-
-/*
- * Have buffers for one read before the stream begins: it goes by the pins that
- * are left then, and reads in small parts when it runs out of them later.
- */
-static void
-make_first_room(const Run *run)
-{
-	while (!run->work->follow && reserved < Min(io_combine_limit, run->count) &&
-		   reserve_buffer(run->pool))
-		;
 }
 
 static BlockNumber
@@ -271,8 +258,6 @@ read_run(Run *run, Relation rel)
 		return;
 	}
 	run->blocks = RelationGetNumberOfBlocksInFork(rel, run->relation->fork);
-	taken = 0;
-	make_first_room(run);
 	stream = read_stream_begin_relation(READ_STREAM_MAINTENANCE | READ_STREAM_FULL,
 										NULL, rel,
 										run->relation->fork, next_block, run, 0);
