@@ -6,7 +6,8 @@
  * The wants are in groups, one for each database and one for the shared
  * catalogs, which any database will do for.  In a group they are in WARM_BANDS
  * bands of hotness, and within a band in the order of the disk, so that
- * neighbours are read together.
+ * neighbours are read together; the relation whose pages are hottest in the mean
+ * comes first, often an index, without which no page of its table is of use.
  *
  * src/backend/storage/bufferpool/warm_plan.c
  *
@@ -39,6 +40,7 @@ pool_for(const WarmPool *head)
 }
 
 static const WarmRelation *sorted_relations;
+static const double *sorted_coldness;	/* [relation] */
 
 static int
 compare_wants(const void *a, const void *b)
@@ -52,6 +54,8 @@ compare_wants(const void *a, const void *b)
 		return dx < dy ? -1 : 1;
 	if (x->band != y->band)
 		return x->band < y->band ? -1 : 1;
+	if (sorted_coldness[x->relation] != sorted_coldness[y->relation])
+		return sorted_coldness[x->relation] < sorted_coldness[y->relation] ? -1 : 1;
 	if (x->relation != y->relation)
 		return x->relation < y->relation ? -1 : 1;
 	if (x->block != y->block)
@@ -65,6 +69,31 @@ wanted_of(const WarmPlan *plan, uint32 i)
 {
 	return Min(plan->list.pools[i].head.pages,
 			   (uint32) BufferPoolSize(plan->pools[i]));
+}
+
+/* [relation]: the mean rank of its pages, as a share of their pool's. */
+static double *
+mean_ranks(const WarmPlan *plan)
+{
+	double	   *means = palloc0_array(double, plan->list.header.relations + 1);
+	uint32	   *counts = palloc0_array(uint32, plan->list.header.relations + 1);
+
+	for (uint32 i = 0; i < plan->list.header.pools; i++)
+	{
+		uint32		wanted = wanted_of(plan, i);
+
+		for (uint32 rank = 0; rank < wanted; rank++)
+		{
+			uint32		relation = WarmPageOf(&plan->list.pools[i], rank)->relation;
+
+			means[relation] += (double) rank / wanted;
+			counts[relation]++;
+		}
+	}
+	for (uint32 i = 0; i < plan->list.header.relations; i++)
+		means[i] /= Max(counts[i], 1);
+	pfree(counts);
+	return means;
 }
 
 /* The buffer that has this page; -1 if none does. */
@@ -128,6 +157,7 @@ fill_wants(WarmPlan *plan)
 	}
 	work->wants = want - WarmWants(work);
 	sorted_relations = plan->list.relations;
+	sorted_coldness = mean_ranks(plan);
 	qsort(WarmWants(work), work->wants, sizeof(WarmWant), compare_wants);
 }
 
