@@ -18,9 +18,9 @@
  * those who want the database for themselves: between two runs it looks whether
  * somebody waits, and ends.
  *
- * Queries come first.  After a run a worker pauses for as long as the run took if
- * queries wait for reads; so workers have half of the time of a device that is
- * busy, and what they read, many pages at a time, costs it little.
+ * Queries come first.  After a run a worker pauses for a quarter of the time that
+ * the run took if queries wait for reads; and what it reads, many pages at a time,
+ * costs a disk little.
  *
  * src/backend/storage/bufferpool/warm_worker.c
  *
