@@ -50,12 +50,6 @@ int			bufferpool_advice_window;
 #define MOST_PASSAGES 6000000.0
 
 /*
- * Share of a sample that may be lost because the advisor comes too late for it.
- * What is lost was referenced in a row, which is worse than a smaller sample.
- */
-#define MOST_DROPPED 0.01
-
-/*
  * The sample has at least so many pages for the pool's buffers.  Chosen, not
  * measured: the smallest size then has six.
  */
@@ -527,59 +521,38 @@ count_processors(void)
 	return Max(1, (int) sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* References dropped since the last call, for want of room in the ring. */
-static uint64
-count_dropped(void)
-{
-	static uint64 before = 0;
-	BufferPoolAdvisorState state;
-	uint64		dropped;
-
-	BufferPoolAdvisorRuns(&state);
-	dropped = state.dropped - before;
-	before = state.dropped;
-	return dropped;
-}
-
 /*
- * Halve samples that take too much of the advisor's time, or come faster than it
- * gets a processor, double those that need not be so small.
+ * Halve samples that take too much of the advisor's time, double those that
+ * need not be so small.
  */
 void
 BufferPoolAdjustSamples(double seconds)
 {
 	double		rates[BUFFERPOOL_NUMBERS] = {0};
 	double		sum = 0;
-	uint64		samples = 0;
-	uint64		dropped = count_dropped();
 	double		limit = Min(PASSAGES_PER_PROCESSOR * count_processors(),
 							MOST_PASSAGES);
-	bool		too_much;
 
 	for (int i = 0; i < BufferPoolsReserved(); i++)
 		if (advised[i] != NULL)
 		{
 			Advised    *pool = advised[i];
-
 			uint64		taken = pool->published.samples - pool->samples_before;
 
 			rates[i] = (double) taken * pool->advice.policies * TP_ADVICE_SIZES /
 				seconds;
 			pool->samples_before = pool->published.samples;
-			samples += taken;
 			sum += rates[i];
 		}
-	too_much = sum > limit ||
-		dropped > MOST_DROPPED * (samples + dropped);
 	for (int i = 0; i < BufferPoolsReserved(); i++)
 	{
 		uint32		frames = advised[i] == NULL ? 0 : advised[i]->advice.frames;
 
 		if (frames == 0)
 			continue;
-		if (too_much && rates[i] * 4 > sum && frames > LEAST_FRAMES)
+		if (sum > limit && rates[i] * 4 > sum && frames > LEAST_FRAMES)
 			limit_sample(i, Max(LEAST_FRAMES, frames / 2));
-		else if (!too_much && sum < limit / 4 && limited[i] != 0)
+		else if (sum < limit / 4 && limited[i] != 0)
 			limit_sample(i, 2 * frames >= advised[i]->advice.began_with / 4 * 3 ?
 						 0 : 2 * frames);
 	}
