@@ -15,6 +15,7 @@ from simulation import naive, naive_ssd
 from simulation.generated import Event, EventTrace, PageTrace, phases, traces, zipf
 from simulation.naive_budget import Budget
 from tidepool import TidepoolError, parse_policy, policies
+from tidepool import simulate as study
 from tidepool.simulation import (
     Cell,
     Device,
@@ -292,6 +293,18 @@ def test_pages_come_at_eviction() -> None:
     ]
     together = [result.ssd for result in simulate([(trace, cells)])]
     assert together == [early, late, early]
+
+
+def test_the_option_says_when_pages_come() -> None:
+    def hits(**options: str) -> int:
+        result = study(zipf(300, 5000), "lru", 50, ssd_policies="lru", ssd_frames=50, **options)[0]
+        assert result.ssd is not None
+        assert result.ssd.at_eviction == (options.get("ssd_admit") == "eviction")
+        return result.ssd.hits
+
+    assert hits() == hits(ssd_admit="read") < hits(ssd_admit="eviction")
+    with pytest.raises(TidepoolError, match="ssd_admit"):
+        hits(ssd_admit="never")
 
 
 def test_bytes_written() -> None:

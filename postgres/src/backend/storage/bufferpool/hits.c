@@ -120,9 +120,9 @@ general_hit(BufferPool *pool, const BufferDesc *buf, IOContext io_context)
 }
 
 /*
- * A page was found in this buffer of the pool, and the caller has just pinned it for the
- * first time.  Needs no locks.  May wait for the pool's lock, so the caller
- * should hold no lock that is in demand.
+ * A page was found in this buffer of the pool, and the caller has just pinned it
+ * for the first time.  Needs no locks.  May wait for the pool's lock, so the
+ * caller should hold no lock that is in demand.
  *
  * Most hits of algorithms that need no lock take the short way, on which no
  * function returns and so no register is saved.

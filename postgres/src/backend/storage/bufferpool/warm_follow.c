@@ -120,15 +120,16 @@ ask_for_part(const Fetch *fetch, uint64 at)
 static bool
 copy_list(Fetch *fetch)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "part of a list",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
+	MemoryContext context;
+	MemoryContext old;
 	uint64		at = 0;
 	Size		size;
 
 	if (!WarmBeginFile(&fetch->output))
 		return false;
+	context = AllocSetContextCreate(CurrentMemoryContext, "part of a list",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
 	do
 	{
 		bytea	   *part;
