@@ -13,7 +13,7 @@ from advice.recorded import interleaved, loop, page, recording, uniform, zipf
 from tidepool.advice import Request, advise
 from tidepool.advice.evidence import default_rate, prepare
 from tidepool.advice.html import html_page
-from tidepool.advice.prices import memory_of, price_of, prices
+from tidepool.advice.prices import Price, memory_of, price_of, prices
 from tidepool.advice.references import sequential_references
 from tidepool.advice.sql import assignable, pool_lines, size_text, unit_of, without_pools
 from tidepool.policies import parse_policy
@@ -164,8 +164,10 @@ def test_memory_and_hits_have_prices() -> None:
     clock, arc = parse_policy("clock"), parse_policy("arc")
     assert memory_of(clock, 1000) == 0
     assert 64_000 <= memory_of(arc, 1000) <= 130_000
-    assert price_of(arc.policy).hit_ns == pytest.approx(51)
-    assert price_of(parse_policy("fifo").policy).hit_ns == 0  # never a gain
+    assert price_of(arc.policy) == prices()["arc"]
+    assert Price(lookups=5.1, mean=None, misses=None).hit_ns == pytest.approx(51)
+    assert Price(lookups=-2.0, mean=None, misses=None).hit_ns == 0  # never a gain
+    assert Price(lookups=None, mean=None, misses=None).hit_ns == 0
 
 
 # ---- pages ----
