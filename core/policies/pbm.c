@@ -541,7 +541,7 @@ const tp_policy tp_policy_pbm = {
 	.title = "predictive buffer management",
 	.source = "Khalaji, Guo, Vanderkooy, Daudjee, PVLDB 2025",
 	.flags = TP_HIT_LOCK_FREE | TP_CHOICE_LOCK_FREE | TP_UPCOMING_LOCK_FREE |
-		TP_RANDOMIZED | TP_ASKS_SCANS | TP_USES_TIME,
+		TP_HIT_IN_EXTRA | TP_RANDOMIZED | TP_ASKS_SCANS | TP_USES_TIME,
 	.state_size = sizeof(pbm_state),
 	.extra_size = sizeof(page_history),
 	.chooser_size = sizeof(pbm_choice),

@@ -517,6 +517,22 @@ coldest_goes_by_the_estimate(void **unused)
 	fixture_free(f);
 }
 
+/* Of a hit that comes when the page is gone, the frame's next page knows nothing. */
+static void
+late_hits_do_no_harm(void **unused)
+{
+	fixture    *f = pool(FORESIGHT, 2, "1 2 <1");
+	tp_access	late = {.now = f->now + 1000};
+	uint32_t	frame = fixture_claimed(f, 1);
+
+	(void) unused;
+	assert_true(f->pool.policy->flags & TP_HIT_IN_EXTRA);
+	tp_hit(&f->pool, frame, &late);
+	tp_release(&f->pool, frame);
+	fixture_run(f, "3 2 4");
+	expect_and_free(f, "frames: 4 2 | listed=1 | due=1 | next=1");
+}
+
 int
 main(void)
 {
@@ -549,6 +565,7 @@ main(void)
 		TEST(a_proposal_has_a_reason),
 		TEST(each_of_a_bulk_has_its_reason),
 		TEST(coldest_goes_by_the_estimate),
+		TEST(late_hits_do_no_harm),
 	};
 
 	return cmocka_run_group_tests_name("pbm", tests, NULL, NULL);

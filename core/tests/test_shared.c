@@ -91,6 +91,8 @@ work(void *arg)
 		if ((view.policy->flags & TP_HIT_LOCK_FREE) && tp_is_resident(&view, frame))
 			tp_hit(&view, frame, &access);
 		atomic_store(&shared->taken[frame], false);
+		if (view.policy->flags & TP_HIT_IN_EXTRA)
+			tp_hit(&view, (uint32_t) i % FRAMES, &access);	/* whoever has it */
 	}
 	return NULL;
 }

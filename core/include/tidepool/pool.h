@@ -52,7 +52,8 @@ tp_is_frame(uint32_t victim)
 TP_PREFETCHES static inline void
 tp_prefetch(const tp_pool *pool, uint32_t frame)
 {
-	__builtin_prefetch(&pool->nodes[frame], 1);
+	if (!(pool->policy->flags & TP_HIT_IN_EXTRA))
+		__builtin_prefetch(&pool->nodes[frame], 1);
 	if (pool->extra_stride > 0)
 		__builtin_prefetch(tp_extra(pool, frame), 1);
 }

@@ -62,6 +62,16 @@ BufferPoolStatementEnded(void)
 	hits_until_reading = 0;
 }
 
+/*
+ * Can an algorithm whose hits need no lock be told of one on the page in this
+ * buffer?  It does not know the page while a read of it has not been admitted.
+ */
+static inline bool
+can_be_told(const BufferPool *pool, int buf_id)
+{
+	return (pool->flags & TP_HIT_IN_EXTRA) || tp_is_resident(&pool->core, buf_id);
+}
+
 /* Tell an algorithm whose hits need no lock.  It may not go by the time. */
 static inline void
 tell(const BufferPool *pool, int buf_id, uint64 time, uint32 flags)
@@ -113,7 +123,7 @@ general_hit(BufferPool *pool, const BufferDesc *buf, IOContext io_context)
 						BUFFERPOOL_CORRELATED);
 		return;
 	}
-	if ((wants & TP_HIT_LOCK_FREE) && tp_is_resident(&pool->core, buf->buf_id))
+	if ((wants & TP_HIT_LOCK_FREE) && can_be_told(pool, buf->buf_id))
 		tell(pool, buf->buf_id, time != 0 ? time : time_of_hit(), flags);
 	else if (!(wants & TP_HIT_LOCK_FREE) || !(wants & TP_CHOICE_LOCK_FREE))
 		BufferPoolQueueHit(pool, buf->buf_id, BufferTagPage(&buf->tag), flags);
@@ -136,7 +146,7 @@ BufferPoolHit(BufferPool *pool, BufferDesc *buf, IOContext io_context)
 				 io_context == IOCONTEXT_VACUUM ||
 				 buf->buf_id == last_buffer ||
 				 hits_until_reading == 0 ||
-				 !tp_is_resident(&pool->core, buf->buf_id)))
+				 !can_be_told(pool, buf->buf_id)))
 	{
 		general_hit(pool, buf, io_context);
 		return;
