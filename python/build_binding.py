@@ -21,7 +21,8 @@ def main(output: str, cdef: str, *headers: str) -> None:
         text = Path(header).read_text()
         for part in re.findall(r"/\* cffi: begin \*/(.*?)/\* cffi: end \*/", text, re.S):
             ffi.cdef(part)
-    ffi.set_source("tidepool._sim", '#include "tidepool/sim.h"\n#include "tidepool/readers.h"\n')
+    includes = (f'#include "tidepool/{Path(header).name}"\n' for header in headers)
+    ffi.set_source("tidepool._sim", "".join(includes))
     ffi.emit_c_code(output)
 
 

@@ -59,7 +59,10 @@ class Lib:
     """The functions and constants of the headers."""
 
     TPS_ARC: int
+    TPS_AUTO: int
     TPS_GROUPS: int
+    TPS_KEEP: int
+    TPS_NONE: int
     TPS_ORACLE_GENERAL: int
     TPS_POOLS: int
     TPS_TEXT: int
@@ -228,14 +231,11 @@ class Lib:
     def tps_tier_resize(self, tier: CData, frames: int, /) -> None: ...
     def tps_tier_empty(self, tier: CData, /) -> None: ...
     def tps_tier_set_purse(self, tier: CData, purse: float, /) -> None: ...
-    def tps_tier_set_limits(
-        self,
-        tier: CData,
-        keep_share: float,
-        write_budget: float,
-        write_budget_per_day: float,
-        /,
+    def tps_tier_choose(self, tier: CData, relation: int, choice: int, /) -> bool: ...
+    def tps_tier_set_budget(
+        self, tier: CData, write_budget: float, write_budget_per_day: float, /
     ) -> None: ...
+    def tps_tier_set_keep_share(self, tier: CData, share: float, /) -> None: ...
     def tps_tier_feed_recorded(self, tier: CData, events: CData, /) -> bool: ...
     def tps_tier_totals(self, tier: CData, totals: CData, /) -> None: ...
     def tps_trail_begin(self, scans: CData, index: int, owner: int, now: int, /) -> int: ...

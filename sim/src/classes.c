@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "tidepool/ssd.h"
 #include "tidepool/tier/streams.h"
 
 #include "cache.h"

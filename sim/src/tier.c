@@ -1,6 +1,6 @@
 /*
  * tier.c
- *	  A tier on an SSD, fed with a cache's reads and writes.  See sim.h; the
+ *	  A tier on an SSD, fed with a cache's reads and writes.  See ssd.h; the
  *	  order of operations is that of core/include/tidepool/tier/tier.h.
  *
  * Write-back: a dirty page goes to the SSD if it is there or gets a frame, and
@@ -107,6 +107,42 @@ tps_tier_free(tps_tier *tier)
 	tier_queue_free(&tier->queue);
 	free(tier);
 }
+
+/* ---- what relations want ---- */
+
+static bool
+is_kept(void *arg, uint32_t frame)
+{
+	const tps_tier *tier = arg;
+
+	return tier_choice(tier, cache_page_of(tier->cache, frame)) == TPS_KEEP;
+}
+
+bool
+tier_let_choose(tps_tier *tier)
+{
+	tier->core.kept = &tier->kept;
+	tier->core.is_kept = is_kept;
+	tier->core.is_kept_arg = tier;
+	return tier->choices.slots != NULL || pagemap_init(&tier->choices);
+}
+
+bool
+tps_tier_choose(tps_tier *tier, uint64_t relation, tps_choice choice)
+{
+	if (!tier_let_choose(tier) || !pagemap_reserve(&tier->choices))
+		return false;
+	*pagemap_at(&tier->choices, relation) = choice;
+	return true;
+}
+
+void
+tps_tier_set_keep_share(tps_tier *tier, double share)
+{
+	tier->kept.share = share;
+}
+
+/* ---- writing to the SSD ---- */
 
 /* Write a page to the SSD that must not be lost, so the cache waits for it. */
 static void
@@ -221,8 +257,15 @@ admit(tps_tier *tier, uint64_t page, const tp_access *access)
 static void
 offer_page(tps_tier *tier, uint64_t page, const tp_access *access)
 {
-	uint32_t	frame = admit(tier, page, access);
+	tps_choice	choice = tier_choice(tier, page);
+	tp_access	offer = *access;
+	uint32_t	frame;
 
+	if (choice == TPS_NONE)
+		return;
+	if (choice == TPS_KEEP)
+		offer.flags |= TP_KEEP;
+	frame = admit(tier, page, &offer);
 	if (frame != TP_NONE)
 		write_to_ssd(tier, frame);
 }
@@ -232,9 +275,16 @@ read_page(tps_tier *tier, uint64_t page, const tp_access *access)
 {
 	bool		sequential = tp_streams_access(&tier->reads, cache_page(page));
 	uint64_t	before = tier->core.extents->sequential;
-	uint32_t	frame = pagetable_find(&tier->cache->table, page);
-	bool		from_ssd = tp_tier_read(&tier->core, cache_page(page), frame, access);
+	uint32_t	frame;
+	bool		from_ssd;
 
+	if (tier_choice(tier, page) == TPS_NONE)
+	{
+		tier_count_read(tier, sequential, false);
+		return;
+	}
+	frame = pagetable_find(&tier->cache->table, page);
+	from_ssd = tp_tier_read(&tier->core, cache_page(page), frame, access);
 	tier->totals.misjudged += sequential !=
 		(tier->core.extents->sequential > before);
 	tier_count_read(tier, sequential, from_ssd);

@@ -6,6 +6,7 @@
 #ifndef TIDEPOOL_SIM_TIER_H
 #define TIDEPOOL_SIM_TIER_H
 
+#include "tidepool/ssd.h"
 #include "tidepool/tier/streams.h"
 
 #include "cache.h"
@@ -44,10 +45,10 @@ struct tps_tier
 								 * a tier that follows a server's; else NULL */
 	bool		useful;			/* of such a tier: pages come in */
 	uint32_t	second;			/* of its clock, modulo FOLLOWED_SECONDS */
-	tp_kept		kept;			/* core's, of such a tier */
 	double		first_purse;	/* its budget's, when it begins */
-	pagemap		choices;		/* likewise: by relation, whether its pages
-								 * are to be kept */
+	tp_kept		kept;			/* core's */
+	pagemap		choices;		/* tps_choices by relation; without slots if
+								 * there are none */
 
 	/*
 	 * The device's own view of what is sequential, which costs are counted
@@ -57,6 +58,28 @@ struct tps_tier
 	tp_streams	writes;			/* of the disk */
 	double		clock;			/* microseconds that the cache has waited */
 };
+
+/* ---- what relations want ---- */
+
+static inline uint64_t
+relation_of(uint64_t page)
+{
+	return page >> 34;
+}
+
+static inline tps_choice
+tier_choice(const tps_tier *tier, uint64_t page)
+{
+	const uint64_t *choice;
+
+	if (tier->choices.count == 0)
+		return TPS_AUTO;
+	choice = pagemap_find(&tier->choices, relation_of(page));
+	return choice == NULL ? TPS_AUTO : (tps_choice) *choice;
+}
+
+/* From now on relations may choose.  False when memory ran out. */
+bool		tier_let_choose(tps_tier *tier);
 
 /* ---- costs ---- */
 

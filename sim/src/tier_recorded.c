@@ -1,6 +1,6 @@
 /*
  * tier_recorded.c
- *	  A server's SSD tier again, from its recording.  See sim.h.
+ *	  A server's SSD tier again, from its recording.  See ssd.h.
  *
  * The order of operations is that of the server
  * (postgres/src/backend/storage/ssdtier/directory.c), so the policy sees the same
@@ -21,22 +21,6 @@
 #include "tier.h"
 
 /* ---- pages to be kept ---- */
-
-static uint64_t
-relation_of(uint64_t page)
-{
-	return page >> 34;
-}
-
-static bool
-is_kept(void *arg, uint32_t frame)
-{
-	const tps_tier *tier = arg;
-	const uint64_t *choice = pagemap_find(&tier->choices,
-										  relation_of(cache_page_of(tier->cache, frame)));
-
-	return choice != NULL && *choice != 0;
-}
 
 static int64_t
 pages_of(const tps_tier *tier, uint64_t relation)
@@ -63,10 +47,10 @@ follow_choice(tps_tier *tier, uint64_t page, bool kept)
 		return false;
 	choice = pagemap_at(&tier->choices, relation);
 	if (*choice == PAGEMAP_ABSENT)
-		*choice = 0;
-	if (*choice == kept)
+		*choice = TPS_AUTO;
+	if ((*choice == TPS_KEEP) == kept)
 		return true;
-	*choice = kept;
+	*choice = kept ? TPS_KEEP : TPS_AUTO;
 	tp_tier_keep(&tier->core, kept ? pages_of(tier, relation) :
 				 -pages_of(tier, relation));
 	return true;
@@ -83,10 +67,7 @@ tps_tier_follow(tps_tier *tier, uint32_t extents)
 	if (tier->following == NULL || !cache_keep_extents_in(cache, extents, 0, 0))
 		return false;
 	tier->core.extents = cache->extents;
-	tier->core.kept = &tier->kept;
-	tier->core.is_kept = is_kept;
-	tier->core.is_kept_arg = tier;
-	return pagemap_init(&tier->choices);
+	return tier_let_choose(tier);
 }
 
 void
@@ -99,10 +80,9 @@ tps_tier_set_savings(tps_tier *tier, double random, double sequential,
 }
 
 void
-tps_tier_set_limits(tps_tier *tier, double keep_share, double write_budget,
+tps_tier_set_budget(tps_tier *tier, double write_budget,
 					double write_budget_per_day)
 {
-	tier->kept.share = keep_share;
 	tp_budget_set(&tier->budget, write_budget, write_budget_per_day);
 }
 

@@ -122,3 +122,23 @@ def test_write_budgets(ok: Call, folder: Path) -> None:
     result = simulate([(open_trace(str(folder / "zipf.csv")), cells)])[0].ssd
     assert result is not None and record == result.to_json()
     assert 0 < record["ssd_writes"] <= 0.0001 * 1024 * 128
+
+
+def test_what_relations_want(ok: Call, call: Call, folder: Path) -> None:
+    command = (
+        f"simulate {folder}/zipf.csv --policy lru --frames 20 --ssd-policy lru --ssd-frames 100"
+    )
+    assert ok(f"{command} --format json").records[0]["ssd"]["hits"] > 0
+    out = ok(f"{command} --ssd-tier 0=none --format json")
+    assert out.records[0]["ssd"]["hits"] == 0
+    out = ok(f"{command} --ssd-tier 0=none,0=auto --ssd-keep-share 0.1 --format json")
+    assert out.records[0]["ssd"]["hits"] > 0
+    for wrong, message in (
+        ("--ssd-tier 0=always", 'invalid choice "0=always"'),
+        ("--ssd-tier 0", 'invalid choice "0"'),
+        ("--ssd-tier orders=keep", 'no relation "orders"'),
+        ("--ssd-keep-share 2", "--ssd-keep-share"),
+    ):
+        failed = call(command, wrong)
+        assert failed.status != 0 and message in failed.err
+        assert "Traceback" not in failed.err

@@ -78,6 +78,7 @@ class PageTrace(Trace):
     pages: Any
     name: str = "pages"
     rows: int = 1000
+    relations: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.pages = np.asarray(self.pages, dtype=np.uint64)

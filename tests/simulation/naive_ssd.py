@@ -165,6 +165,7 @@ class Tier:
     clock: float = 0
     writer: float = 0  # when it was done with the last page
     budget: Budget = field(default_factory=lambda: Budget(0, 0))
+    left_out: frozenset[int] = frozenset()  # relations
 
     def restart(self) -> None:
         for item in fields(self.counts):
@@ -248,6 +249,8 @@ class Tier:
 
     def admit(self, page: int, io: IO) -> bool:
         assert self.frames is not None
+        if page >> 34 in self.left_out:
+            return False
         dear = self.counts.too_dear
         gone = self.frames.admit(page, io, lambda old: self.is_worth_it(page, old))
         if gone is None:
@@ -285,7 +288,7 @@ class Tier:
 
     def on_read(self, io: IO) -> None:
         sequential = self.reads.access(io.page)
-        if self.frames is None:
+        if self.frames is None or io.page >> 34 in self.left_out:
             self.read(io.page, sequential, False)
             return
         hit = io.page in self.frames

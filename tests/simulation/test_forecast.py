@@ -175,3 +175,11 @@ def test_json() -> None:
     assert record["best"]["frames"] in (10, 50, 200)
     assert record["ssds"][0]["saved"] == pytest.approx(foretold().ssds[0].saved, abs=1e-6)
     assert record["recommendation"] and record["caveats"]
+
+
+def test_relations_left_out_have_no_hits() -> None:
+    (relation,) = {int(page) >> 34 for chunk in recording().chunks() for page in chunk.page}
+    without = foretold(left_out=frozenset([relation]))
+    assert all(row.hits == row.written == 0 for row in without.ssds)
+    kept = foretold(keep=frozenset([relation]), keep_share=1.0)
+    assert kept.ssds[-1].hits >= foretold().ssds[-1].hits > 0

@@ -6,6 +6,7 @@ from dataclasses import astuple, replace
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +29,8 @@ from tidepool.simulation import (
 )
 from tidepool.simulation.offline import least_time
 from tidepool.simulation.replay import Replay
-from tidepool.simulation.ssd import NO_SSD, OPT, Tier
+from tidepool.simulation.sizes import PAGE_BYTES
+from tidepool.simulation.ssd import MB, NO_SSD, OPT, Tier
 from tidepool.traces import Kind, Trace
 
 DISK = Device("disk", 101.3, 9.1, 83.5, 7.9)
@@ -105,6 +107,7 @@ def naive_tier(ssd: Ssd, stream: list[naive_ssd.IO]) -> naive_ssd.Tier:
     rate=st.sampled_from([0, 0, 0.1, 0.5, 2.0]),
     per_day=st.sampled_from([0, 0, 3, 10, 40]),
     warmup=st.sampled_from([0, 0, 7, 30]),
+    left_out=st.frozensets(st.integers(0, 2), max_size=2),
 )
 def test_tier_counts_as_the_naive_one(
     spec: str,
@@ -119,11 +122,14 @@ def test_tier_counts_as_the_naive_one(
     rate: float,
     per_day: int,
     warmup: int,
+    left_out: frozenset[int],
 ) -> None:
     back = write_back and not spec.startswith("opt")
     limits = (0, 0) if back or spec.startswith("opt") else (rate / 128, per_day / 128)
     late = at_eviction and not spec.startswith("opt")
     ssd = Ssd(parse_ssd_policy(spec), ssd_frames, DISK, device, back, write_buffer, *limits, late)
+    if not back and not spec.startswith("opt"):
+        ssd = replace(ssd, left_out=left_out)
     cache = {"lru": naive.LRU, "clock": naive.Clock}[memory](frames)
     stream = list(naive_ssd.reads_and_writes(cache, trace.events, late))
     references = sum(event.is_reference for event in trace.events)
@@ -131,6 +137,7 @@ def test_tier_counts_as_the_naive_one(
         return
     theirs = naive_tier(ssd, [io for _, io in stream])
     theirs.budget = Budget(128 * limits[0], 128 * limits[1])
+    theirs.left_out = ssd.left_out
     counting = warmup == 0
     for before, io in stream:
         if not counting and before >= warmup:
@@ -307,6 +314,67 @@ def test_the_option_says_when_pages_come() -> None:
         hits(ssd_admit="never")
 
 
+# relation 1, of 40 pages, again and again, each time with 400 of relation 2
+ROUNDS = 30
+MIXED = PageTrace(
+    np.tile(np.r_[(1 << 34) + np.arange(40), (2 << 34) + np.arange(400)], ROUNDS).astype(np.uint64)
+)
+
+
+def below_mixed(**wants: Any) -> SsdResult:
+    return run(MIXED, "lru", 1, Ssd(parse_ssd_policy("lru"), 50, write_buffer=0, **wants))
+
+
+def test_relations_are_kept_or_left_out() -> None:
+    """Loops of 440 pages have no hit in 50 frames under LRU; one of 40 has all but its first."""
+    again = 40 * (ROUNDS - 1)
+    assert below_mixed().hits == 0
+    assert below_mixed(keep=frozenset([1]), keep_share=0.8).hits == again
+    assert below_mixed(keep=frozenset([1]), keep_share=0).hits == 0
+    assert below_mixed(left_out=frozenset([2])).hits == again
+    assert below_mixed(left_out=frozenset([1, 2])).ssd_writes == 0
+    kept = below_mixed(keep=frozenset([1]), keep_share=0.8)
+    assert kept.ssd_writes == 40 + 400 * ROUNDS
+
+
+def test_what_is_kept_is_written_whatever_the_budget_says() -> None:
+    dear = {"write_budget_per_day": 30 * PAGE_BYTES / MB}
+    assert below_mixed(left_out=frozenset([2]), **dear).ssd_writes < 40
+    kept = below_mixed(keep=frozenset([1]), keep_share=0.8, **dear)
+    assert kept.hits >= 40 * (ROUNDS - 1)
+
+
+def test_options_say_what_relations_want() -> None:
+    trace = replace(MIXED, relations={1: "public.hot", 2: "public.log"})
+
+    def hits(**options: Any) -> int:
+        found = study(trace, "lru", 1, ssd_policies="lru", ssd_frames=50, ssd_buffer=0, **options)
+        assert found[0].ssd is not None
+        return found[0].ssd.hits
+
+    again = 40 * (ROUNDS - 1)
+    assert hits() == 0
+    assert hits(ssd_tier="log=none") == hits(ssd_tier={"public.log": "none"}) == again
+    assert hits(ssd_tier="hot=keep", ssd_keep_share=0.8) == again
+    assert hits(ssd_tier=["hot=none", "log=none", "hot=auto"]) == again
+    with pytest.raises(TidepoolError, match='no relation "orders"'):
+        hits(ssd_tier="orders=keep")
+    with pytest.raises(TidepoolError, match="invalid choice"):
+        hits(ssd_tier="hot=always")
+    with pytest.raises(TidepoolError, match="no share"):
+        hits(ssd_tier="hot=keep", ssd_keep_share=2)
+    for options in ({"ssd_policies": "opt"}, {"ssd_write": "back"}):
+        with pytest.raises(TidepoolError, match="relations have a choice only where"):
+            study(
+                trace,
+                "lru",
+                1,
+                ssd_frames=50,
+                ssd_tier="hot=keep",
+                **{"ssd_policies": "lru", **options},
+            )
+
+
 def test_bytes_written() -> None:
     result = run(zipf(300, 3000), "lru", 10, Ssd(parse_ssd_policy("lru"), 50, write_buffer=0))
     assert result.ssd_writes == result.reads - result.hits
@@ -330,9 +398,6 @@ def test_devices() -> None:
     hdd, ssd, nvme = (parse_device(name) for name in ("hdd", "sata-ssd", "nvme"))
     assert hdd.random_read > 100 * ssd.random_read > 100 * nvme.random_read
     assert hdd.random_read > 100 * hdd.sequential_read
-
-
-MB = 1 << 20
 
 
 @pytest.mark.parametrize("policy", ["lru", "tac", "page_temperature", "arc"])
@@ -386,6 +451,13 @@ def test_what_does_not_go_together() -> None:
         Ssd(parse_ssd_policy("opt"), 10, write_back=True)
     with pytest.raises(TidepoolError, match="takes pages when they are read"):
         Ssd(parse_ssd_policy("opt"), 10, at_eviction=True)
+    for spec, back in (("opt", False), ("tac", True)):
+        with pytest.raises(TidepoolError, match="relations have a choice only where"):
+            Ssd(parse_ssd_policy(spec), 10, write_back=back, keep=frozenset([1]))
+    with pytest.raises(TidepoolError, match="both"):
+        Ssd(parse_ssd_policy("tac"), 10, keep=frozenset([1]), left_out=frozenset([1, 2]))
+    with pytest.raises(TidepoolError, match="no share"):
+        Ssd(parse_ssd_policy("tac"), 10, keep_share=1.5)
     late = Ssd(parse_ssd_policy("tac"), 10, at_eviction=True)
     with pytest.raises(TidepoolError, match="does not say when a page leaves"):
         run(zipf(100, 1000), "opt", 10, late)

@@ -30,9 +30,9 @@ from tidepool.cli.options import (
     warmup_option,
 )
 from tidepool.cli.printing import CsvPrinter, print_json, print_table
-from tidepool.cli.ssd import ssd_policy_names
+from tidepool.cli.ssd import keep_share_option, ssd_policy_names, tier_option
 from tidepool.errors import TidepoolError
-from tidepool.options import Amount, GivenSize, Input, parse_ssd_policies
+from tidepool.options import Amount, GivenSize, Input, RelationChoice, chosen, parse_ssd_policies
 from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation import (
     DEVICES,
@@ -120,6 +120,8 @@ def parse_disk(text: str) -> Device | None:
     metavar="N|P%|SIZE",
     help="Simulate memory of this size.  [default: as it was]",
 )
+@tier_option("--tier", "tier")
+@keep_share_option("--keep-share", "keep_share")
 @warmup_option
 @click.option(
     "--seed",
@@ -140,6 +142,8 @@ def forecast(
     endurance: Endurance,
     memory_policy: PolicySpec | None,
     memory_frames: GivenSize | None,
+    tier: tuple[RelationChoice, ...],
+    keep_share: float,
     warmup: Amount,
     seed: int | None,
     output: str,
@@ -159,6 +163,7 @@ def forecast(
       tidepool ssd monday.rec
       tidepool ssd monday.rec --disk network:800,40 --device nvme --endurance 600TBW
       tidepool ssd monday.rec --sizes 16GB,32GB,64GB,128GB --policy tac,lru
+      tidepool ssd monday.rec --tier orders=keep,audit_log=none
       tidepool ssd monday.rec --memory-frames 64GB --plot sizes.png
     """
     if any(spec.policy.name == "none" for spec in policies):
@@ -172,6 +177,7 @@ def forecast(
             with failures.reported():
                 _check_measured(input, disk)
                 memory = _memory(input, memory_policy, memory_frames, seed or 0)
+                keep, left_out = chosen(input.trace, tier)
                 with bar(f"simulating {input.name}", input.trace.length) as advance:
                     found = forecast_ssd(
                         input.trace,
@@ -181,6 +187,9 @@ def forecast(
                         device=device,
                         endurance=endurance,
                         memory=memory,
+                        keep=keep,
+                        left_out=left_out,
+                        keep_share=keep_share,
                         warmup=warmup.resolve(input.references),
                         seed=seed,
                         executor=where.executor,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -10,15 +10,39 @@ import click
 from tidepool.amounts import count, percent
 from tidepool.cli.options import NUMBER, Parsed, gathered, list_option, sizes_option, together
 from tidepool.cli.printing import print_table
-from tidepool.options import SsdOptions, parse_ssd_policies
+from tidepool.options import SsdOptions, parse_choices, parse_ssd_policies
 from tidepool.policies import policies
 from tidepool.simulation import DEVICES, parse_device
-from tidepool.simulation.ssd import NO_SSD, OPT, WRITE_BUFFER, SsdResult
+from tidepool.simulation.ssd import KEEP_SHARE, NO_SSD, OPT, WRITE_BUFFER, SsdResult
 
 
 def ssd_policy_names() -> list[str]:
     """Return the names of all policies on an SSD."""
     return [policy.name for policy in (*policies(), OPT, NO_SSD)]
+
+
+def tier_option(name: str, argument: str) -> Callable[[Any], Any]:
+    """Return the option that says what relations want of the SSD."""
+    return list_option(
+        name,
+        argument,
+        kind=Parsed("choices", parse_choices),
+        metavar="RELATION=keep|none|auto,…",
+        help="What relations want of the SSD, as WITH (ssd_tier = …) says.",
+    )
+
+
+def keep_share_option(name: str, argument: str) -> Callable[[Any], Any]:
+    """Return the option of the share of the SSD for relations to be kept there."""
+    return click.option(
+        name,
+        argument,
+        type=click.FloatRange(0, 1),
+        default=KEEP_SHARE,
+        show_default=True,
+        metavar="SHARE",
+        help="Share of the SSD that relations with keep may take from others.",
+    )
 
 
 _DEVICE = Parsed("device", parse_device, lambda: [*DEVICES])
@@ -82,6 +106,8 @@ ssd_options = together(
         metavar="GB",
         help="GB that may be written to the SSD in a day; 0: any.  [default: 0]",
     ),
+    tier_option("--ssd-tier", "ssd_tier"),
+    keep_share_option("--ssd-keep-share", "ssd_keep_share"),
     gathered(
         "ssd",
         SsdOptions,
@@ -94,6 +120,8 @@ ssd_options = together(
         "ssd_admit",
         "ssd_write_budget",
         "ssd_write_budget_per_day",
+        "ssd_tier",
+        "ssd_keep_share",
     ),
 )
 

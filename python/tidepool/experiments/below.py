@@ -38,7 +38,7 @@ def _tiers(
     trace = input.trace
     with where.bar(f"simulating {input.name}", trace.length) as advance:
         if plan.ssd is not None and plan.ssd.specs:
-            ssds = [each for each in plan.ssd.ssds(input.frames) if each is not None]
+            ssds = [each for each in plan.ssd.ssds(input) if each is not None]
             results = simulate_below(trace, ssds, seed, where.workers, advance, warmup)
             return [(str(each.spec), result) for each, result in zip(ssds, results, strict=True)]
         assert trace.recorded is not None and trace.recorded.ssd is not None

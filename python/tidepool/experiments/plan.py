@@ -166,7 +166,7 @@ class Plan:
         options = self.options(input)
         if self.sample is None:
             below = self.ssd is None or self.follows(input.trace)
-            tiers = [None] if below or self.ssd is None else self.ssd.ssds(input.frames)
+            tiers = [None] if below or self.ssd is None else self.ssd.ssds(input)
             yield Grid(input, _cells(plan.specs, sizes, plan.seeds, tiers), options)
             return
         for seed in plan.seeds:

@@ -28,6 +28,7 @@ from tidepool.options.arguments import (
     SizeLike,
     Sizes,
     amount_of,
+    choices_of,
     device_of,
     layouts_of,
     number_of,
@@ -42,7 +43,7 @@ from tidepool.options.arguments import (
     ssd_policies_of,
 )
 from tidepool.simulation import Device
-from tidepool.simulation.ssd import WRITE_BUFFER
+from tidepool.simulation.ssd import KEEP_SHARE, WRITE_BUFFER
 
 Traces = TraceLike
 """What traces_of takes: a trace, several, or a map from names to traces."""
@@ -71,6 +72,8 @@ def simulate(
     ssd_admit: str = "read",
     ssd_write_budget: float = 0,
     ssd_write_budget_per_day: float = 0,
+    ssd_tier: str | Mapping[str, str] | Iterable[str] | None = None,
+    ssd_keep_share: float = KEEP_SHARE,
     format: str | None = None,
     columns: str | Mapping[str, str] | None = None,
     keys: str | None = None,
@@ -101,6 +104,8 @@ def simulate(
         _choice(ssd_admit, "ssd_admit", ("read", "eviction")),
         ssd_write_budget,
         ssd_write_budget_per_day,
+        choices_of(ssd_tier),
+        ssd_keep_share,
     )
     plan = Plan(
         specs=policies_of(policies),

@@ -16,7 +16,7 @@ from tidepool.options.pools import (
     parse_pool,
     parse_pools,
 )
-from tidepool.options.ssd import SsdOptions
+from tidepool.options.ssd import RelationChoice, SsdOptions, chosen, parse_choices
 from tidepool.options.values import (
     Amount,
     GivenSize,
@@ -42,12 +42,15 @@ __all__ = [
     "GivenPool",
     "GivenSize",
     "Input",
+    "RelationChoice",
     "Resize",
     "SsdOptions",
     "Watch",
     "all_policies",
+    "chosen",
     "kept",
     "parse_amount",
+    "parse_choices",
     "parse_columns",
     "parse_given_size",
     "parse_layout",

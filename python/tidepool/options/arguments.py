@@ -10,6 +10,7 @@ import numpy as np
 
 from tidepool.errors import PolicyError, TidepoolError
 from tidepool.options.pools import GivenLayout, GivenPool, parse_layout, parse_pools
+from tidepool.options.ssd import RelationChoice, parse_choices
 from tidepool.options.values import (
     Amount,
     GivenSize,
@@ -53,6 +54,13 @@ def policy_of(given: PolicyLike, what: str) -> PolicySpec:
 def ssd_policies_of(given: str | Iterable[str] | None) -> tuple[SsdPolicySpec, ...]:
     """Return policies on an SSD."""
     return _each(given, parse_ssd_policies)
+
+
+def choices_of(given: str | Mapping[str, str] | Iterable[str] | None) -> tuple[RelationChoice, ...]:
+    """Return what relations want of an SSD: {"orders": "keep"}, "orders=keep,log=none"."""
+    if isinstance(given, Mapping):
+        given = [f"{relation}={choice}" for relation, choice in given.items()]
+    return _each(given, lambda item: parse_choices(_text(item)))
 
 
 def sizes_of(given: Sizes | None) -> tuple[GivenSize, ...]:

@@ -2,13 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from tidepool.errors import TidepoolError
+from tidepool.options.input import Input
 from tidepool.options.values import GivenSize
-from tidepool.simulation import Device, Ssd, SsdPolicySpec
-from tidepool.simulation.ssd import NO_SSD
+from tidepool.simulation import Device, Ssd, SsdPolicySpec, relation_numbers
+from tidepool.simulation.ssd import KEEP_SHARE, NO_SSD
+from tidepool.traces import Trace
+
+CHOICES = ("auto", "keep", "none")
+
+
+@dataclass(frozen=True)
+class RelationChoice:
+    """What a relation wants of the SSD: ``WITH (ssd_tier = …)``."""
+
+    relation: str
+    choice: str
+
+
+def parse_choice(text: str) -> RelationChoice:
+    """Return what RELATION=keep or RELATION=none says."""
+    relation, equals, choice = (part.strip() for part in text.rpartition("="))
+    if not equals or not relation or choice not in CHOICES:
+        raise TidepoolError(
+            f'invalid choice "{text}"', "Write it as RELATION=keep, =none or =auto: orders=keep."
+        )
+    return RelationChoice(relation, choice)
+
+
+def parse_choices(text: str) -> tuple[RelationChoice, ...]:
+    """Return the choices of a list: orders=keep,log=none."""
+    return tuple(parse_choice(item) for item in text.split(","))
+
+
+def chosen(
+    trace: Trace, choices: Sequence[RelationChoice]
+) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the relations of a trace to be kept on the SSD, and those left out.
+
+    The last word on a relation counts.
+    """
+    wanted = {}
+    for each in choices:
+        (number,) = relation_numbers(trace, [each.relation])
+        wanted[number] = each.choice
+
+    def those(choice: str) -> frozenset[int]:
+        return frozenset(number for number, wants in wanted.items() if wants == choice)
+
+    return those("keep"), those("none")
 
 
 @dataclass(frozen=True)
@@ -24,6 +69,8 @@ class SsdOptions:
     admit: str = "read"
     write_budget: float = 0.0
     write_budget_per_day: float = 0.0
+    choices: tuple[RelationChoice, ...] = ()
+    keep_share: float = KEEP_SHARE
 
     def __post_init__(self) -> None:
         sized = any(spec.policy != NO_SSD for spec in self.specs)
@@ -31,15 +78,30 @@ class SsdOptions:
             raise TidepoolError("no size of the SSD is given", "Give --ssd-frames.")
         if self.frames and not self.specs:
             raise TidepoolError("no policy on the SSD is given", "Give --ssd-policy.")
-        self.ssds(lambda size: 1)  # raises for options that exclude each other
+        if not 0 <= self.keep_share <= 1:
+            raise TidepoolError(
+                f"{self.keep_share:g} is no share of the SSD", "Use 0 to 1, such as 0.5."
+            )
+        for tier in self._tiers(lambda size: 1):
+            if tier is not None and self.choices and tier.spec.policy != NO_SSD:
+                replace(tier, keep=frozenset([0]))  # raises if they exclude each other
 
     @property
     def budgets(self) -> tuple[float, float]:
         """MB that may be written to the SSD, in a second and in a day."""
         return self.write_budget, self.write_budget_per_day * 1024
 
-    def ssds(self, resolve: Callable[[GivenSize], int]) -> list[Ssd | None]:
-        """Return the tiers; ``None``, alone, if none is asked for."""
+    def ssds(self, input: Input) -> list[Ssd | None]:
+        """Return the tiers below a trace; ``None``, alone, if none is asked for."""
+        keep, left_out = chosen(input.trace, self.choices)
+        return [
+            tier
+            if tier is None or tier.spec.policy == NO_SSD
+            else replace(tier, keep=keep, left_out=left_out, keep_share=self.keep_share)
+            for tier in self._tiers(input.frames)
+        ]
+
+    def _tiers(self, resolve: Callable[[GivenSize], int]) -> list[Ssd | None]:
         tiers: list[Ssd | None] = []
         for spec in dict.fromkeys(self.specs):
             sizes = [0] if spec.policy == NO_SSD else [resolve(size) for size in self.frames]

@@ -237,9 +237,8 @@ class FollowingTier:
         lib.tps_tier_set_savings(
             self._tier, state.random_saving, state.sequential_saving, state.useful
         )
-        lib.tps_tier_set_limits(
-            self._tier, state.keep_share, state.write_budget, state.write_budget_per_day
-        )
+        lib.tps_tier_set_keep_share(self._tier, state.keep_share)
+        lib.tps_tier_set_budget(self._tier, state.write_budget, state.write_budget_per_day)
 
     def restart(self) -> None:
         """Count from here on."""

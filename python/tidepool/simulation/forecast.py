@@ -19,7 +19,7 @@ from tidepool.simulation.devices import HDD, SATA_SSD, Device
 from tidepool.simulation.grid import Cell, Progress, simulate
 from tidepool.simulation.options import Options
 from tidepool.simulation.sizes import PAGE_BYTES
-from tidepool.simulation.ssd import Ssd, SsdPolicySpec, SsdResult, parse_ssd_policy
+from tidepool.simulation.ssd import KEEP_SHARE, Ssd, SsdPolicySpec, SsdResult, parse_ssd_policy
 from tidepool.traces.model import Trace
 
 SERVER_POLICY = "page_temperature"  # of a server's SSD, by default
@@ -221,6 +221,9 @@ def forecast_ssd(
     device: Device = SATA_SSD,
     endurance: Endurance | None = None,
     memory: Cell | None = None,
+    keep: frozenset[int] = frozenset(),
+    left_out: frozenset[int] = frozenset(),
+    keep_share: float = KEEP_SHARE,
     warmup: int = 0,
     seed: int | None = None,
     executor: Executor | None = None,
@@ -229,11 +232,11 @@ def forecast_ssd(
 ) -> Forecast:
     """Return what SSDs of so many frames would do, under each policy (by default the server's).
 
-    ``disk`` is by default as the server measured it, or a hard disk.  ``memory`` is
-    replayed above the SSD if it is given, and by default if the trace has no physical
-    reads: then as the server ran it.  Nothing is counted of the first ``warmup``
-    references.  The seed is by default the server's.  Raises TidepoolError if memory is
-    not known.
+    ``disk`` is by default as the server measured it, or a hard disk. ``memory`` is replayed above
+    the SSD if it is given, and by default if the trace has no physical reads: then as the
+    server ran it. ``keep``, ``left_out`` and ``keep_share`` are as of an Ssd. Nothing is
+    counted of the first ``warmup`` references. The seed is by default the server's. Raises
+    TidepoolError if memory is not known.
     """
     specs = list(specs) or [parse_ssd_policy(SERVER_POLICY)]
     recorded = trace.recorded
@@ -243,7 +246,16 @@ def forecast_ssd(
     where = disk or measured or HDD
     none = parse_ssd_policy("none")
     asked = [
-        Ssd(spec, size, where, device, write_buffer=SERVER_WRITE_BUFFER)
+        Ssd(
+            spec,
+            size,
+            where,
+            device,
+            write_buffer=SERVER_WRITE_BUFFER,
+            keep=keep,
+            left_out=left_out,
+            keep_share=keep_share,
+        )
         for spec in specs
         for size in dict.fromkeys(frames)
     ]

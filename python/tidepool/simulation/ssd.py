@@ -20,6 +20,7 @@ WRITE_BUFFER = 64  # pages
 EXTENT_BYTES = 36  # of a frame: its share of the temperatures, on average
 MB = 1 << 20
 DIRTY_LIMIT = 0.25  # of the frames: what write-back lets be dirty
+KEEP_SHARE = 0.5  # of the frames, by default: bufferpool.ssd_keep_share
 
 _TABLE_BYTES = 51  # of a frame: its share of the page table, on average, and its marks
 _OPT_FRAME_BYTES = 152  # two heaps with their page tables
@@ -85,6 +86,10 @@ class Ssd:
     (MB) limit what is written to it; 0: not at all.  The seconds are those that
     memory waits for the devices.  ``at_eviction``: pages are offered to the SSD when
     memory evicts them, not when it reads them from the disk.
+
+    The pages of the relations (by number) in ``keep`` stay on the SSD, up to
+    ``keep_share`` of its frames; those of ``left_out`` do not come there.  So a server's
+    ``WITH (ssd_tier = keep)`` and ``none``.
     """
 
     spec: SsdPolicySpec
@@ -96,6 +101,9 @@ class Ssd:
     write_budget: float = 0.0
     write_budget_per_day: float = 0.0
     at_eviction: bool = False
+    keep: frozenset[int] = frozenset()
+    left_out: frozenset[int] = frozenset()
+    keep_share: float = KEEP_SHARE
 
     def __post_init__(self) -> None:
         if self.write_back and self.offline:
@@ -113,6 +121,18 @@ class Ssd:
             raise TidepoolError(
                 "opt on the SSD takes pages when they are read",
                 "Leave out the admission at eviction, or opt as its policy.",
+            )
+        if self.keep & self.left_out:
+            raise TidepoolError("a relation is both to be kept on the SSD and left out")
+        if not 0 <= self.keep_share <= 1:
+            raise TidepoolError(
+                f"{self.keep_share:g} is no share of the SSD", "Use 0 to 1, such as 0.5."
+            )
+        if (self.keep or self.left_out) and (self.write_back or self.offline):
+            raise TidepoolError(
+                "relations have a choice only where the SSD writes through, under a policy that"
+                " does not know the future",
+                "Leave out what relations want of the SSD, or write-back and opt.",
             )
 
     @property
@@ -222,7 +242,13 @@ class Tier:
             tier = lib.tps_tier_new(cache, options) if cache != ffi.NULL else ffi.NULL
         if tier == ffi.NULL:
             raise MemoryError(f"no memory to simulate an SSD of {ssd.frames} frames")
-        return ffi.gc(tier, lib.tps_tier_free)
+        tier = ffi.gc(tier, lib.tps_tier_free)
+        lib.tps_tier_set_keep_share(tier, ssd.keep_share)
+        for relations, choice in ((ssd.keep, lib.TPS_KEEP), (ssd.left_out, lib.TPS_NONE)):
+            for relation in relations:
+                if not lib.tps_tier_choose(tier, relation, choice):
+                    raise MemoryError(f"no memory to simulate an SSD of {ssd.frames} frames")
+        return tier
 
     @property
     def _by_time(self) -> bool:
