@@ -78,13 +78,10 @@ class SsdOptions:
             raise TidepoolError("no size of the SSD is given", "Give --ssd-frames.")
         if self.frames and not self.specs:
             raise TidepoolError("no policy on the SSD is given", "Give --ssd-policy.")
-        if not 0 <= self.keep_share <= 1:
-            raise TidepoolError(
-                f"{self.keep_share:g} is no share of the SSD", "Use 0 to 1, such as 0.5."
-            )
+        some = frozenset([0] if self.choices else [])
         for tier in self._tiers(lambda size: 1):
-            if tier is not None and self.choices and tier.spec.policy != NO_SSD:
-                replace(tier, keep=frozenset([0]))  # raises if they exclude each other
+            if tier is not None and tier.spec.policy != NO_SSD:
+                replace(tier, keep=some, keep_share=self.keep_share)  # raises, as _tiers does
 
     @property
     def budgets(self) -> tuple[float, float]:
