@@ -96,7 +96,7 @@ def test_the_first_hour(place: Path) -> None:
 
 @pytest.mark.parametrize("page", ["operating.md", "monitoring.md"])
 def test_sql(make: Make, page: str, tmp_path: Path) -> None:
-    server = make(shared_buffers="16MB", bufferpool__trace_buffers="4096")
+    server = make(shared_buffers="16MB", bufferpool__trace_buffers="65536")
     server.query("DROP EXTENSION pg_bufferpool")
     if page != "monitoring.md":
         server.query("CREATE EXTENSION pg_bufferpool")
