@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
-from server.load import children, postmaster
+from server.load import children, postmaster, wait_for
 from tidepool.server import Instance
 
 # Processes that will not add anything soon.  A session adds what it has counted a second
@@ -17,20 +15,20 @@ WHERE pid = pg_backend_pid() OR backend_type NOT IN ('client backend', 'parallel
 """
 
 
-def settle(server: Instance, seconds: float = 5) -> None:
-    """Wait, but not for ever, until no session or parallel worker is about to add counters.
+def settle(server: Instance) -> None:
+    """Wait until no session or parallel worker is about to add counters.
 
     psql returns before its backend has ended.  So this waits until each process that
     runs now has ended or is settled: it is neither a session nor a parallel worker, or it
     is a session that runs a statement or has been idle for 1.5 seconds.  It looks at the
     processes themselves, since a backend leaves pg_stat_activity before it adds its counters.
     """
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+
+    def settled() -> bool:
         before = set(children(postmaster(server)))
-        if before <= {int(pid) for pid in server.query(SETTLED).splitlines()}:
-            return
-        time.sleep(0.01)
+        return before <= {int(pid) for pid in server.query(SETTLED).splitlines()}
+
+    wait_for("all sessions have added their counters", settled)
 
 
 def stat_now(server: Instance, *columns: str, pool: str = "DEFAULT") -> list[int]:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from server.conftest import Make
-from server.test_scans import BITMAP, NO_INDEX, PARALLEL, fill, running, wait_for
+from server.test_scans import BITMAP, NO_INDEX, PARALLEL, fill, running, wait_for_sql
 from tidepool.server import Instance
 
 SESSIONS = 4
@@ -67,7 +67,7 @@ def test_order_by(server: Instance, access: str, parallel: str) -> None:
         running(server, "alone", alone, SLOW),
         ThreadPoolExecutor(SESSIONS) as threads,
     ):
-        wait_for(server, "(SELECT count(*) = 1 FROM pg_stat_scans WHERE blocks_done > 128)")
+        wait_for_sql(server, "(SELECT count(*) = 1 FROM pg_stat_scans WHERE blocks_done > 128)")
         deadline = time.monotonic() + SECONDS
         while meetings < 3 and time.monotonic() < deadline:
             sessions = [
@@ -82,7 +82,7 @@ def test_order_by(server: Instance, access: str, parallel: str) -> None:
 
 def test_without_meeting_nobody_meets(server: Instance) -> None:
     with running(server, "alone", f"{NO_INDEX}; {SERIAL}", SLOW):
-        wait_for(server, "(SELECT count(*) = 1 FROM pg_stat_scans WHERE blocks_done > 128)")
+        wait_for_sql(server, "(SELECT count(*) = 1 FROM pg_stat_scans WHERE blocks_done > 128)")
         with ThreadPoolExecutor(1) as threads:
             session = threads.submit(answers, server, f"{NO_INDEX}; {SERIAL}", "off")
             while not session.done():

@@ -10,7 +10,7 @@ import pytest
 
 from server.conftest import Make
 from server.counters import reset_counters, settle, stat
-from server.load import Worker, set_up
+from server.load import Worker, set_up, wait_for
 from server.test_pool import BUFFERS, PAGES, fill, look_up, violations
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance, server_algorithms
@@ -80,9 +80,7 @@ def test_an_idle_session_tells_what_it_has_queued(make: Make) -> None:
     server.query("SELECT pg_bufferpool_reset()")
     with session(server, FIND_7) as idle:
         try:
-            deadline = time.monotonic() + 20
-            while server.query(PAGE_7) == "" and time.monotonic() < deadline:
-                time.sleep(0.1)
+            wait_for("the page has been reported", lambda: server.query(PAGE_7) != "")
             assert server.query(PAGE_7) == "recent|0"
         finally:
             assert idle.stdin is not None

@@ -12,6 +12,7 @@ import pytest
 
 from server.conftest import BIN, ROOT, Make
 from server.counters import reset_counters, settle, stat
+from server.load import wait_for
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance, server_algorithms
 
@@ -172,10 +173,8 @@ def wait_for_reports(server: Instance) -> None:
     A process reports a page that it brought in a second after it has gone idle,
     or when it ends, which may be a moment after its client has.
     """
-    deadline = time.monotonic() + 10
     count = "SELECT count(buffer) FROM pg_bufferpool_lists()"
-    while int(server.query(count)) < BUFFERS and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_for("every buffer is on a list", lambda: int(server.query(count)) == BUFFERS)
 
 
 def test_lists_hold_each_buffer_once(make: Make) -> None:

@@ -47,7 +47,7 @@ def all_have_ended(server: Instance) -> Iterator[None]:
 
 
 def announced(server: Instance) -> int:
-    """Scans that are announced when those of processes that are ending are not."""
+    """Scans that are still announced ten seconds after what began them has ended."""
     deadline = time.monotonic() + 10
     query = "SELECT count(*) FROM pg_stat_scans"
     while (found := int(server.query(query))) > 0 and time.monotonic() < deadline:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +11,7 @@ import pytest
 
 from server.conftest import Make
 from server.counters import reset_counters, stat
+from server.load import wait_for
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
 
@@ -46,10 +46,7 @@ def server(make_once: Make) -> Instance:
 def nothing_is_left(server: Instance) -> Iterator[None]:
     """After each test no scan runs, and each that began has ended."""
     yield
-    deadline = time.monotonic() + 10
-    while server.query(SCANS) != "" and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert server.query(SCANS) == ""
+    wait_for("no scan runs", lambda: server.query(SCANS) == "")
     begun, ended, abandoned = stat(server, "scans_begun", "scans_ended", "scans_abandoned")
     assert begun == ended + abandoned
 
@@ -250,9 +247,7 @@ def test_a_terminated_session_leaves_no_scan(server: Instance) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ):
-        deadline = time.monotonic() + 10
-        while server.query(SCANS) == "" and time.monotonic() < deadline:
-            time.sleep(0.02)
+        wait_for("a scan runs", lambda: server.query(SCANS) != "")
         terminated = server.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_scans")
     assert terminated == "t"
 
@@ -318,11 +313,8 @@ def running(server: Instance, name: str, *statements: str) -> Iterator[None]:
             )
 
 
-def wait_for(server: Instance, condition: str) -> None:
-    deadline = time.monotonic() + 20
-    while server.query(f"SELECT {condition}") != "t" and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert server.query(f"SELECT {condition}") == "t"
+def wait_for_sql(server: Instance, condition: str) -> None:
+    wait_for(condition, lambda: server.query(f"SELECT {condition}") == "t")
 
 
 SLOW = "SELECT count(*) FROM t WHERE id BETWEEN 0 AND 9900 AND length(pg_sleep(0.01)::text) = 0"
@@ -336,9 +328,9 @@ def test_a_terminated_worker_leaves_no_scan(server: Instance, setting: str) -> N
     """Its query fails, and each scan that began is counted as abandoned."""
     reset_counters(server)
     with running(server, "many", f"{setting}; {PARALLEL}", SLOW):
-        wait_for(server, f"(SELECT count(*) = 4 {WORKERS})")
+        wait_for_sql(server, f"(SELECT count(*) = 4 {WORKERS})")
         assert server.query(f"SELECT pg_terminate_backend(pid, 5000) {WORKERS} LIMIT 1") == "t"
-        wait_for(server, "NOT EXISTS (SELECT FROM pg_stat_scans)")
+        wait_for_sql(server, "NOT EXISTS (SELECT FROM pg_stat_scans)")
     assert stat(server, "scans_begun", "scans_ended", "scans_abandoned") == [5, 0, 5]
 
 
@@ -350,9 +342,9 @@ def test_every_process_of_a_parallel_scan_shows_whom_it_met(server: Instance, se
         " FROM pg_stat_scans WHERE pid = worker.pid)"
     )
     with running(server, "alone", alone, SLOW):
-        wait_for(server, "(SELECT count(*) = 1 FROM pg_stat_scans WHERE blocks_done > 128)")
+        wait_for_sql(server, "(SELECT count(*) = 1 FROM pg_stat_scans WHERE blocks_done > 128)")
         with running(server, "many", f"{setting}; {PARALLEL}", SLOW):
-            wait_for(server, f"(SELECT count(*) = 4 {WORKERS})")
+            wait_for_sql(server, f"(SELECT count(*) = 4 {WORKERS})")
             workers = f"(SELECT pid {WORKERS}) AS worker"
             assert server.query(f"SELECT bool_and({met}) FROM {workers}") == "t"
 

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from server.ssd import Start, check, fill, read_all, settle, stat, wait_until
+from server.load import wait_for
+from server.ssd import Start, check, fill, read_all, settle, stat
 from tidepool.server import Instance
 
 DAY = "bufferpool__ssd_write_budget_per_day"
@@ -16,7 +17,7 @@ SECOND = "bufferpool__ssd_write_budget"
 def set_budget(instance: Instance, name: str, value: str) -> None:
     """Set it, and wait until the tier goes by it."""
     instance.query(f"ALTER SYSTEM SET bufferpool.{name} = '{value}'", "SELECT pg_reload_conf()")
-    wait_until(lambda: instance.query(f"SHOW bufferpool.{name}") == value)
+    wait_for("the setting is in force", lambda: instance.query(f"SHOW bufferpool.{name}") == value)
     time.sleep(1.5)  # the writer follows settings once a second
 
 
@@ -85,7 +86,9 @@ def test_per_second(start: Start) -> None:
     assert writes > 60
     assert stat(instance, "refused_budget") > 100
     set_budget(instance, "ssd_write_budget", "100MB")
-    wait_until(lambda: price(instance) == 0)  # the purse fills at the new rate
+    wait_for(
+        "the price has fallen", lambda: price(instance) == 0
+    )  # the purse fills at the new rate
     read_all(instance)
     settle(instance)
     assert stat(instance, "writes") > 900

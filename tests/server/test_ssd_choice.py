@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from server.conftest import Make
+from server.load import wait_for
 from server.pools import fails
 from server.ssd import (
     Start,
@@ -16,7 +17,6 @@ from server.ssd import (
     settle,
     ssd_directory,
     stat,
-    wait_until,
     with_tier,
 )
 from server.ssd import fill as fill_table
@@ -180,7 +180,7 @@ def test_copies_go_when_none_is_chosen(start: Start, transaction: str) -> None:
     instance.query(f"{transaction}{alter}{'; COMMIT' if transaction else ''}")
     assert pages(instance, "t") == 0
     used = stat(instance, "used_pages")
-    wait_until(lambda: stat(instance, "used_pages") <= used)
+    wait_for("the places are free", lambda: stat(instance, "used_pages") <= used)
     read(instance, "t")
     assert pages(instance, "t") == 0
     check(instance)
@@ -197,7 +197,9 @@ def test_slots_of_unwanted_copies_become_free(start: Start) -> None:
     before, copies = stat(instance, "used_pages"), pages(instance, "t")
     assert copies > 200
     instance.query("ALTER TABLE t SET (ssd_tier = none)")
-    wait_until(lambda: stat(instance, "used_pages") <= before - copies // 2)
+    wait_for(
+        "half of the copies are gone", lambda: stat(instance, "used_pages") <= before - copies // 2
+    )
     check(instance)
 
 
@@ -265,7 +267,9 @@ def test_more_to_keep_than_room(start: Start) -> None:
     used, kept = stat(instance, "used_pages", "kept_pages")
     assert used - kept >= 190
     instance.query("ALTER SYSTEM SET bufferpool.ssd_keep_share = 0.8", "SELECT pg_reload_conf()")
-    wait_until(lambda: instance.query("SHOW bufferpool.ssd_keep_share") == "0.8")
+    wait_for(
+        "the setting is in force", lambda: instance.query("SHOW bufferpool.ssd_keep_share") == "0.8"
+    )
     settle(instance)
     read(instance, "kept", times=2)
     assert 310 <= stat(instance, "kept_pages") <= 330
@@ -414,8 +418,9 @@ def test_standby(make: Make, ssd: Path) -> None:
         assert pages(standby, "t") > 280
         primary.query("ALTER TABLE t SET (ssd_tier = none)")
         place = primary.query("SELECT pg_current_wal_lsn()")
-        wait_until(
-            lambda: standby.query(f"SELECT pg_last_wal_replay_lsn() >= '{place}'::pg_lsn") == "t"
+        wait_for(
+            "the standby knows it",
+            lambda: standby.query(f"SELECT pg_last_wal_replay_lsn() >= '{place}'::pg_lsn") == "t",
         )
         read(standby, "t")
         assert pages(standby, "t") == 0

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from server.conftest import Make
+from server.load import wait_for
 from server.ssd import (
     METHODS,
     check,
@@ -20,7 +21,6 @@ from server.ssd import (
     read_all,
     settle,
     stat,
-    wait_until,
     with_tier,
 )
 from server.ssd_failing import KINDS, SEEN, Background, Faults, kept_on, verify
@@ -256,7 +256,7 @@ def test_file_goes_away(make: Make, ssd: Path, method: str, how: str) -> None:
     for _ in range(12):
         assert read_all(instance) == expected
     if how in ("truncated", "swapped"):
-        wait_until(lambda: stat(instance, "status") == "off")
+        wait_for("the tier is off", lambda: stat(instance, "status") == "off")
         assert stat(instance, "read_errors" if how == "truncated" else "bad_pages") > 0
     assert instance.query("SELECT pg_ssd_tier_enable()") == "t"
     instance.query("SELECT pg_stat_reset_ssd_tier()")
@@ -276,7 +276,7 @@ def test_full_device(make: Make, ssd: Path, faults: Faults) -> None:
     faults.strike(write_enospc=1.0)
     for _ in range(3):
         assert read_all(instance)
-    wait_until(lambda: stat(instance, "status") == "off")
+    wait_for("the tier is off", lambda: stat(instance, "status") == "off")
     faults.strike()
     assert instance.query("SELECT pg_ssd_tier_enable()") == "t"
     read_all(instance)

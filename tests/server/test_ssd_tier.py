@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from server.conftest import Make
+from server.load import wait_for
 from server.ssd import (
     METHODS,
     ROWS,
@@ -23,7 +24,6 @@ from server.ssd import (
     settle,
     ssd_directory,
     stat,
-    wait_until,
     with_tier,
 )
 from tidepool.server import Instance
@@ -210,7 +210,7 @@ def test_gone_pages_leave_the_ssd(start: Start) -> None:
     used = stat(instance, "used_pages")
     instance.query("DROP TABLE filled")
     assert used > 1000
-    wait_until(lambda: stat(instance, "used_pages") < used - 1000)
+    wait_for("places are free", lambda: stat(instance, "used_pages") < used - 1000)
     check(instance)
 
 
@@ -229,7 +229,7 @@ def test_size(start: Start) -> None:
     digest = read_all(instance)
     for pages in (1500, 100, 2000, 300, 5000):
         instance.query(f"ALTER SYSTEM SET bufferpool.ssd_size = {pages}", "SELECT pg_reload_conf()")
-        wait_until(partial(has_pages, instance, min(pages, 2000)))
+        wait_for("pages have come", partial(has_pages, instance, min(pages, 2000)))
         assert read_all(instance) == digest
         settle(instance)
         used = stat(instance, "used_pages")
@@ -272,11 +272,11 @@ def test_size_under_load(start: Start) -> None:
             instance.query(
                 f"ALTER SYSTEM SET bufferpool.ssd_size = {pages}", "SELECT pg_reload_conf()"
             )
-            wait_until(partial(has_pages, instance, pages))
+            wait_for("pages have come", partial(has_pages, instance, pages))
             assert stat(instance, "used_pages") <= pages
             assert Path(stat(instance, "file")).stat().st_size == 8192 * pages
             before = stat(instance, "reads")
-            wait_until(lambda before=before: stat(instance, "reads") > before + 300)  # type: ignore[misc]
+            wait_for("it reads", lambda before=before: stat(instance, "reads") > before + 300)  # type: ignore[misc]
     finally:
         load.set()
         for thread in clients:
@@ -291,7 +291,7 @@ def test_size_beyond_memory(start: Start) -> None:
     """The log says why the tier is not as large as was asked for."""
     instance = start(500)
     instance.query("ALTER SYSTEM SET bufferpool.ssd_size = 600", "SELECT pg_reload_conf()")
-    wait_until(lambda: "there is no memory for more" in log(instance))
+    wait_for("it says so", lambda: "there is no memory for more" in log(instance))
     assert 'Set "bufferpool.ssd_max_size" and restart' in log(instance)
     assert has_pages(instance, 500)
 
@@ -372,7 +372,7 @@ def test_off_and_on(start: Start) -> None:
     fill(instance)
     read_all(instance)
     instance.query("SELECT pg_ssd_tier_disable()")
-    wait_until(lambda: stat(instance, "used_pages") == 0)
+    wait_for("the places are free", lambda: stat(instance, "used_pages") == 0)
     hits = stat(instance, "hits")
     read_all(instance)
     assert stat(instance, "status", "hits", "used_pages") == ("off", hits, 0)
@@ -542,7 +542,7 @@ def test_standby(make: Make, ssd: Path) -> None:
                 primary.query("DELETE FROM filled WHERE id > 15000", "VACUUM filled")
             digest = read_all(primary)
             place = primary.query("SELECT pg_current_wal_lsn()")
-            wait_until(partial(has_replayed, standby, place))
+            wait_for("the standby has replayed it", partial(has_replayed, standby, place))
             for _ in range(2):
                 assert read_all(standby) == digest
                 settle(standby)
