@@ -133,6 +133,8 @@ def test_what_relations_want(ok: Call, call: Call, folder: Path) -> None:
     assert out.records[0]["ssd"]["hits"] == 0
     out = ok(f"{command} --ssd-tier 0=none,0=auto --ssd-keep-share 0.1 --format json")
     assert out.records[0]["ssd"]["hits"] > 0
+    out = ok(f"{command} --ssd-tier 0=none,0=auto --ssd-tier 0=none --format json")
+    assert out.records[0]["ssd"]["hits"] == 0
     for wrong, message in (
         ("--ssd-tier 0=always", 'invalid choice "0=always"'),
         ("--ssd-tier 0", 'invalid choice "0"'),

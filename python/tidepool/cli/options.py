@@ -141,15 +141,20 @@ def list_option(
     help: str,
     default: tuple[str, ...] = (),
     or_else: str = "",
+    last_counts: bool = False,
 ) -> Callable[[Command], Command]:
     """Return an option of a list, which may be repeated.
 
-    ``kind`` makes tuples; the command gets the items of all, each once.
-    ``or_else`` says what an empty list means.
+    ``kind`` makes tuples; the command gets the items of all, each once: where
+    it comes first, or last if a later item can replace an earlier one
+    (``last_counts``).  ``or_else`` says what an empty list means.
     """
 
     def flat(ctx: click.Context, param: click.Parameter, given: Any) -> tuple[Any, ...]:
-        return tuple(dict.fromkeys(item for items in given for item in items))
+        all_items = [item for items in given for item in items]
+        if last_counts:
+            return tuple(reversed(dict.fromkeys(reversed(all_items))))
+        return tuple(dict.fromkeys(all_items))
 
     otherwise = or_else or ",".join(default)
     shown = f"  [default: {otherwise}]" if otherwise else ""

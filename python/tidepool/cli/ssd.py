@@ -28,6 +28,7 @@ def tier_option(name: str, argument: str) -> Callable[[Any], Any]:
         argument,
         kind=Parsed("choices", parse_choices),
         metavar="RELATION=keep|none|auto,…",
+        last_counts=True,
         help="What relations want of the SSD, as WITH (ssd_tier = …) says.",
     )
 
