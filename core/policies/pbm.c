@@ -175,66 +175,112 @@ pbm_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	page_history_add(page, access, counts(pool, access));
 }
 
+static inline double
+sooner(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* Microseconds until the page is referenced, by its frequency, or TP_NEVER. */
+static inline double
+by_frequency(const tp_pool *pool, const page_history *page, uint64_t now)
+{
+	return param(pool, PARAM_FREQUENCY) == FREQUENCY_OFF ? TP_NEVER :
+		page_history_frequency(page, now);
+}
+
 /*
  * Microseconds until the page in this frame is referenced, or TP_NEVER, and
  * where that comes from.  If it is less than `from`, any number less than
- * `from` may be returned.
+ * `from` may be returned, and any source: what is cheap to know comes first, and
+ * often is enough.
  */
 static double
-estimate(const tp_pool *pool, uint32_t frame, double from, uint64_t now,
-		 tp_reason *source)
+estimate(const tp_pool *pool, tp_scan_found *found, uint32_t frame,
+		 double from, uint64_t now, tp_reason *source)
 {
 	const struct tp_scans *scans = pool->services->scans;
 	const struct tp_trails *trails = pool->services->trails;
 	const page_history *page = page_history_of(pool, frame);
-	double		wait = TP_NEVER;
-	double		other = TP_NEVER;
+	double		frequency = by_frequency(pool, page, now);
+	double		predicted = TP_NEVER;
 
-	if (scans != NULL)
-		wait = param(pool, PARAM_SCAN_HISTORY) ?
-			tp_scan_expected_access(scans, tp_page_of(pool, frame), from, now) :
-			tp_scan_next_access_from(scans, tp_page_of(pool, frame), from, now);
 	if (trails != NULL && param(pool, PARAM_INDEX_SCANS))
-		other = page_history_trailing(page, trails, now);
-	wait = other < wait ? other : wait;
-	*source = TP_BY_PREDICTION;
-	if (param(pool, PARAM_FREQUENCY) != FREQUENCY_OFF)
-		other = page_history_frequency(page, now);
-	if (other >= wait)
-		return wait;
-	*source = TP_BY_FREQUENCY;
-	return other;
+		predicted = page_history_trailing(page, trails, now);
+	if (scans != NULL && sooner(frequency, predicted) >= from)
+	{
+		tp_page		it = tp_page_of(pool, frame);
+
+		predicted = sooner(predicted, param(pool, PARAM_SCAN_HISTORY) ?
+						   tp_scan_expected_access(scans, found, it, from, now) :
+						   tp_scan_next_access_from(scans, found, it, from, now));
+	}
+	*source = predicted <= frequency ? TP_BY_PREDICTION : TP_BY_FREQUENCY;
+	return sooner(predicted, frequency);
 }
 
 /* ---- the choice ---- */
 
+/* A choice that is being made. */
+typedef struct search
+{
+	const tp_pool *pool;
+	uint64_t	now;
+	ranking		rank;
+	tp_scan_found found;
+	candidate	furthest[MOST_CANDIDATES];
+	uint32_t	n;				/* candidates in furthest */
+} search;
+
+/*
+ * Does the page's own history tell that it is no further than the last of those
+ * kept?  If that is not expected at all, nothing is, and the page used before
+ * goes.
+ */
+static inline bool
+is_no_further(const search *s, const page_history *page, const candidate *worst)
+{
+	if (worst->wait == TP_NEVER &&
+		!(s->rank.lru && tp_load64(&page->last) < worst->last))
+		return true;
+	return by_frequency(s->pool, page, s->now) < worst->wait;
+}
+
 /*
  * Rank a frame, unless it is ranked already.  Most are not far enough, and
- * nothing of those is touched but their extra bytes.  Returns how many
- * candidates there are.
+ * nothing of those is touched but their extra bytes.
  */
-static uint32_t
-consider(const tp_pool *pool, uint32_t frame, candidate *furthest, uint32_t n,
-		 const ranking *rank, uint64_t now)
+static inline void
+consider(search *s, uint32_t frame)
 {
-	bool		full = n == rank->keep;
+	const page_history *page = page_history_of(s->pool, frame);
+	const candidate *worst = s->n == s->rank.keep ? &s->furthest[s->n - 1] : NULL;
 	candidate	c;
 	uint32_t	place;
 
+	if (worst != NULL && is_no_further(s, page, worst))
+		return;
 	c.frame = frame;
-	c.wait = estimate(pool, frame, full ? furthest[n - 1].wait : 0, now,
-					  &c.source);
-	c.last = tp_load64(&page_history_of(pool, frame)->last);
-	if (full && !is_further(&c, &furthest[n - 1], rank->lru))
-		return n;
-	c.generation = tp_generation(pool, frame);
+	c.last = tp_load64(&page->last);
 	c.stale = c.usable = c.dirty = false;
-	place = find_candidate(furthest, n, frame);
-	if (place < n && furthest[place].generation == c.generation)
-		return n;
-	if (place < n)				/* remembered with another page */
-		n = drop_candidate(furthest, n, place);
-	return rank_candidate(furthest, n, rank, &c);
+	c.wait = estimate(s->pool, &s->found, frame,
+					  worst != NULL ? worst->wait : 0, s->now, &c.source);
+	if (worst != NULL && !is_further(&c, worst, s->rank.lru))
+		return;
+	c.generation = tp_generation(s->pool, frame);
+	place = find_candidate(s->furthest, s->n, frame);
+	if (place < s->n && s->furthest[place].generation == c.generation)
+		return;
+	if (place < s->n)			/* remembered with another page */
+		s->n = drop_candidate(s->furthest, s->n, place);
+	s->n = rank_candidate(s->furthest, s->n, &s->rank, &c);
+}
+
+static void
+consider_all(search *s, const uint32_t *frames, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		consider(s, frames[i]);
 }
 
 static uint32_t
@@ -260,38 +306,36 @@ new_frames(const tp_pool *pool, uint32_t *frames)
 /*
  * Ask whether the victims may be taken, and drop those that may not; estimate
  * the stale ones anew; ask which are dirty.  Each may let others move up.
- * Returns how many candidates are left.
  */
-static uint32_t
-verify_victims(const tp_pool *pool, tp_usable usable, void *arg,
-			   candidate *furthest, uint32_t n, const ranking *rank,
-			   uint64_t now)
+static void
+verify_victims(search *s, tp_usable usable, void *arg)
 {
-	for (uint32_t i = 0; i < n && i < rank->victims;)
+	for (uint32_t i = 0; i < s->n && i < s->rank.victims;)
 	{
-		candidate	c = furthest[i];
+		candidate  *c = &s->furthest[i];
 
-		if (c.usable)
+		if (c->usable)
 		{
 			i++;
 			continue;
 		}
-		n = drop_candidate(furthest, n, i);
-		if (may_be_taken(pool, c.frame, c.generation, usable, arg))
+		if (!may_be_taken(s->pool, c->frame, c->generation, usable, arg))
+			s->n = drop_candidate(s->furthest, s->n, i);
+		else
 		{
-			if (c.stale)
+			if (c->stale)
 			{
-				c.wait = estimate(pool, c.frame, 0, now, &c.source);
-				c.last = tp_load64(&page_history_of(pool, c.frame)->last);
-				c.stale = false;
+				c->wait = estimate(s->pool, &s->found, c->frame, 0, s->now,
+								   &c->source);
+				c->last = tp_load64(&page_history_of(s->pool, c->frame)->last);
+				c->stale = false;
 			}
-			c.usable = true;
-			c.dirty = tp_is_dirty(pool, c.frame);
-			n = rank_candidate(furthest, n, rank, &c);
+			c->usable = true;
+			c->dirty = tp_is_dirty(s->pool, c->frame);
+			move_candidate(s->furthest, s->n, i, s->rank.lru);
 		}
 		i = 0;
 	}
-	return n;
 }
 
 /* Choose the furthest of what is remembered and what is new. */
@@ -299,24 +343,21 @@ static void
 choose(const tp_pool *pool, tp_usable usable, void *arg, uint64_t now)
 {
 	chosen_frames *chosen = &tp_choice(pool, pbm_choice)->chosen;
-	const ranking rank = ranking_of(pool);
 	uint32_t	frames[2 + SAMPLE_MAX];
-	candidate	furthest[MOST_CANDIDATES];
-	uint32_t	looked_at = new_frames(pool, frames);
-	uint32_t	n = rank_remembered(chosen, &rank, now, furthest);
+	search		s;
 
-	for (uint32_t i = 0; i < looked_at; i++)
-		n = consider(pool, frames[i], furthest, n, &rank, now);
-	n = verify_victims(pool, usable, arg, furthest, n, &rank, now);
-	if (n == 0)
-	{
-		/* all are in use: a sample of usable ones, then */
-		looked_at = sample_frames(pool, param(pool, PARAM_SAMPLES), usable, arg,
-								  frames);
-		for (uint32_t i = 0; i < looked_at; i++)
-			n = consider(pool, frames[i], furthest, n, &rank, now);
-	}
-	choose_candidates(chosen, &rank, now, furthest, n);
+	s.pool = pool;
+	s.now = now;
+	s.rank = ranking_of(pool);
+	s.found = (tp_scan_found) {0};
+	s.n = rank_remembered(chosen, &s.rank, now, s.furthest);
+	consider_all(&s, frames, new_frames(pool, frames));
+	verify_victims(&s, usable, arg);
+	if (s.n == 0)				/* all are in use: a sample of usable ones, then */
+		consider_all(&s, frames,
+					 sample_frames(pool, param(pool, PARAM_SAMPLES), usable, arg,
+								   frames));
+	choose_candidates(chosen, &s.rank, now, s.furthest, s.n);
 }
 
 /* Whether a frame is usable is asked last, and of few. */
@@ -403,8 +444,9 @@ static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
 	uint64_t	now = tp_load64(&tp_state(pool, pbm_state)->now);
+	tp_scan_found found = {0};
 	tp_reason	source;
-	double		wait = estimate(pool, frame, 0, now, &source);
+	double		wait = estimate(pool, &found, frame, 0, now, &source);
 	uint32_t	band;
 
 	if (wait == TP_NEVER)

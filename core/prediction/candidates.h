@@ -109,6 +109,22 @@ rank_candidate(candidate *list, uint32_t n, const ranking *rank,
 	return n;
 }
 
+/*
+ * Move a candidate on a list of n, whose rank may have changed, to its place,
+ * after its equals.
+ */
+static inline void
+move_candidate(candidate *list, uint32_t n, uint32_t place, bool lru)
+{
+	const candidate moved = list[place];
+
+	for (; place + 1 < n && !is_further(&moved, &list[place + 1], lru); place++)
+		list[place] = list[place + 1];
+	for (; place > 0 && is_further(&moved, &list[place - 1], lru); place--)
+		list[place] = list[place - 1];
+	list[place] = moved;
+}
+
 /* The candidate in this frame, among n; n if there is none. */
 static inline uint32_t
 find_candidate(const candidate *list, uint32_t n, uint32_t frame)

@@ -86,18 +86,17 @@ soonest_bitmap(const tp_scans *scans, uint32_t at, uint32_t block,
 			   uint32_t tick)
 {
 	const tp_scan_lanes *lanes = &scans->lanes[at];
-	uint8_t		bitmaps = tp_load8(&lanes->bitmaps);
 	float		soonest = __builtin_inff();
 
-	for (uint32_t lane = 0; lane < TP_SCAN_LANES; lane++)
+	for (unsigned left = tp_load8(&lanes->bitmaps); left != 0; left &= left - 1)
 	{
+		uint32_t	lane = (uint32_t) __builtin_ctz(left);
 		uint32_t	bitmap =
 			tp_load32(&scans->scans[at * TP_SCAN_LANES + lane].bitmap);
 		uint32_t	position;
 		uint32_t	done;
 
-		if ((bitmaps >> lane & 1) == 0 ||
-			bitmap >= scans->header->bitmap_capacity ||
+		if (bitmap >= scans->header->bitmap_capacity ||
 			is_later(tick, tp_load32(&lanes->until[lane])))
 			continue;
 		position = bitmap_position(&scans->bitmaps[bitmap], block,
@@ -119,9 +118,22 @@ any_below(float_vector a, float limit)
 	return (below[0] | below[1]) != 0;
 }
 
+static inline uint32_t
+place_of(const tp_scans *scans, tp_scan_found *found, uint64_t relation)
+{
+	uint32_t	vacant;
+
+	if (found->relation != relation)
+		*found = (tp_scan_found) {.relation = relation};
+	if (!found->searched_running)
+		found->running = scan_relation(scans, relation, &vacant);
+	found->searched_running = true;
+	return found->running;
+}
+
 double
-tp_scan_next_access_from(const tp_scans *scans, tp_page page, double from,
-						 uint64_t now)
+tp_scan_next_access_from(const tp_scans *scans, tp_scan_found *found,
+						 tp_page page, double from, uint64_t now)
 {
 	/* must not become more when rounded to a float */
 	float		enough = (float) (from * (1 - 1e-7));
@@ -129,12 +141,11 @@ tp_scan_next_access_from(const tp_scans *scans, tp_page page, double from,
 	uint32_t	steps = scans->header->capacity;
 	float		soonest = __builtin_inff();
 	float_vector of_ranges = soonest - (float_vector) {0};
-	uint32_t	vacant;
 	uint32_t	i;
 
 	if (tp_load32(&scans->header->running) == 0)
 		return TP_NEVER;
-	i = scan_relation(scans, page.relation, &vacant);
+	i = place_of(scans, found, page.relation);
 	if (i == TP_NONE)
 		return TP_NEVER;
 
@@ -143,10 +154,12 @@ tp_scan_next_access_from(const tp_scans *scans, tp_page page, double from,
 		 steps--)
 	{
 		const tp_scan_lanes *lanes = &scans->lanes[i];
+		unsigned	bitmaps = tp_load8(&lanes->bitmaps);
+		unsigned	ranges = tp_load8(&lanes->used) & ~bitmaps;
 
-		for (uint32_t lane = 0; lane < TP_SCAN_LANES; lane += WIDTH)
+		for (uint32_t lane = 0; ranges >> lane != 0; lane += WIDTH)
 			of_ranges = lesser(waits(lanes, lane, page.block, tick), of_ranges);
-		if (tp_load8(&lanes->bitmaps) != 0)
+		if (bitmaps != 0)
 			soonest = sooner(soonest_bitmap(scans, i, page.block, tick),
 							 soonest);
 		if (any_below(of_ranges, enough))
@@ -161,5 +174,7 @@ tp_scan_next_access_from(const tp_scans *scans, tp_page page, double from,
 double
 tp_scan_next_access(const tp_scans *scans, tp_page page, uint64_t now)
 {
-	return tp_scan_next_access_from(scans, page, 0, now);
+	tp_scan_found found = {0};
+
+	return tp_scan_next_access_from(scans, &found, page, 0, now);
 }

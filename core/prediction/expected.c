@@ -29,17 +29,29 @@
 
 #include "prediction/history.h"
 
-double
-tp_scan_expected_access(const tp_scans *scans, tp_page page, double from,
-						uint64_t now)
+static inline uint32_t
+place_of(const tp_scans *scans, tp_scan_found *found, uint64_t relation)
 {
-	double		known = tp_scan_next_access_from(scans, page, from, now);
+	if (found->relation != relation)
+		*found = (tp_scan_found) {.relation = relation};
+	if (!found->searched_history)
+		found->history = history_find(scans, relation);
+	found->searched_history = true;
+	return found->history;
+}
+
+double
+tp_scan_expected_access(const tp_scans *scans, tp_scan_found *found,
+						tp_page page, double from, uint64_t now)
+{
+	double		known = tp_scan_next_access_from(scans, found, page, from, now);
 	double		lead_time = (double) tp_load_float(&scans->header->lead_time);
 	double		interval;
 
-	if (known <= lead_time)
+	if (known <= lead_time || known < from)
 		return known;
-	interval = history_interval(scans, page, now);
+	interval = history_interval(scans, place_of(scans, found, page.relation),
+								page.block, now);
 	if (interval == TP_NEVER)
 		return known;
 

@@ -62,9 +62,8 @@ home_of(const tp_scans *scans, uint64_t relation)
 	return (uint32_t) (tp_mix64(relation) >> 32) & scans->header->history_mask;
 }
 
-/* The relation's history, or TP_NONE. */
-static inline uint32_t
-find_history(const tp_scans *scans, uint64_t relation)
+uint32_t
+history_find(const tp_scans *scans, uint64_t relation)
 {
 	uint32_t	home = home_of(scans, relation);
 
@@ -137,7 +136,7 @@ uint32_t
 history_begin(const tp_scans *scans, uint64_t relation, uint64_t end,
 			  bool counts, uint64_t now)
 {
-	uint32_t	i = find_history(scans, relation);
+	uint32_t	i = history_find(scans, relation);
 	tp_scan_history *history;
 	uint32_t	begun;
 	uint64_t	last_begin;
@@ -196,9 +195,9 @@ history_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 }
 
 double
-history_interval(const tp_scans *scans, tp_page page, uint64_t now)
+history_interval(const tp_scans *scans, uint32_t place, uint32_t block,
+				 uint64_t now)
 {
-	uint32_t	i = find_history(scans, page.relation);
 	const tp_scan_history *history;
 	uint32_t	region;
 	double		interval;
@@ -206,10 +205,10 @@ history_interval(const tp_scans *scans, tp_page page, uint64_t now)
 	double		since;
 	double		visits;
 
-	if (i == TP_NONE)
+	if (place == TP_NONE)
 		return TP_NEVER;
-	history = &scans->history[i];
-	region = page.block >> (tp_load32(&history->shift) & 31);
+	history = &scans->history[place];
+	region = block >> (tp_load32(&history->shift) & 31);
 	if (tp_load32(&history->begun) < 2 || region >= TP_HISTORY_REGIONS)
 		return TP_NEVER;
 	visits = (double) visits_now(history, region);

@@ -20,10 +20,15 @@ uint32_t	history_begin(const tp_scans *scans, uint64_t relation,
 void		history_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 						 uint64_t now);
 
+/* The index of the relation's history, or TP_NONE.  Needs no lock. */
+uint32_t	history_find(const tp_scans *scans, uint64_t relation);
+
 /*
- * Mean time in microseconds between scans that enter the page's region;
- * TP_NEVER if none has.  Needs no lock.
+ * Mean time in microseconds between scans that enter the block's region;
+ * TP_NEVER if none has.  place: of the relation's history, or TP_NONE.  Needs no
+ * lock.
  */
-double		history_interval(const tp_scans *scans, tp_page page, uint64_t now);
+double		history_interval(const tp_scans *scans, uint32_t place,
+							 uint32_t block, uint64_t now);
 
 #endif							/* TIDEPOOL_HISTORY_H */

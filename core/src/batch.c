@@ -14,12 +14,10 @@ prefetch_node(const tp_pool *pool, const uint32_t *link)
 		__builtin_prefetch(&pool->nodes[frame], 1);
 }
 
-/* A page that comes in may have a ghost. */
-static bool
-finds_ghosts(const tp_pool *pool, const tp_batch_entry *entry)
+static inline uint64_t
+key_of(const tp_batch_entry *entry)
 {
-	return pool->ghosts_per_frame > 0 &&
-		(entry->flags & TP_BATCH_ADMISSION) != 0;
+	return tp_page_key(tp_page_make(entry->relation, entry->block));
 }
 
 /*
@@ -30,34 +28,43 @@ void
 tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 {
 	const tp_policy *policy = pool->policy;
+	const bool	by_key = policy->prefetch != NULL;
+	/* a page that comes in may have a ghost */
+	const uint32_t with_ghost = pool->ghosts_per_frame > 0 ?
+		TP_BATCH_ADMISSION : 0;
+	const uint32_t count = batch->count;
 	uint64_t	keys[TP_BATCH_MAX];
 
-	for (uint32_t i = 0; i < batch->count; i++)
+	if (count == 0)
+		return;
+	for (uint32_t i = 0; i < count; i++)
 	{
 		const tp_batch_entry *entry = &batch->entries[i];
 
-		if (policy->prefetch == NULL)
-			tp_prefetch(pool, entry->frame);
-		else
+		if (by_key)
+		{
+			keys[i] = key_of(entry);
 			__builtin_prefetch(&pool->nodes[entry->frame], 1);
-		if (policy->prefetch != NULL || finds_ghosts(pool, entry))
-			keys[i] = tp_page_key(tp_page_make(entry->relation, entry->block));
-		if (finds_ghosts(pool, entry))
-			tp_ghost_prefetch_chain(pool, keys[i]);
+		}
+		else
+			tp_prefetch(pool, entry->frame);
+		if (entry->flags & with_ghost)
+			tp_ghost_prefetch_chain(pool, key_of(entry));
 	}
-	if (policy->prefetch != NULL)
-		policy->prefetch(pool, keys, batch->count, 0);
-	for (uint32_t i = 0; i < batch->count; i++)
+	if (by_key)
+		policy->prefetch(pool, keys, count, 0);
+	for (uint32_t i = 0; i < count; i++)
 	{
-		const tp_node *node = &pool->nodes[batch->entries[i].frame];
+		const tp_batch_entry *entry = &batch->entries[i];
+		const tp_node *node = &pool->nodes[entry->frame];
 
 		prefetch_node(pool, &node->prev);
 		prefetch_node(pool, &node->next);
-		if (finds_ghosts(pool, &batch->entries[i]))
-			tp_ghost_prefetch_first(pool, keys[i]);
+		if (entry->flags & with_ghost)
+			tp_ghost_prefetch_first(pool, key_of(entry));
 	}
-	if (policy->prefetch != NULL)
-		policy->prefetch(pool, keys, batch->count, 1);
+	if (by_key)
+		policy->prefetch(pool, keys, count, 1);
 }
 
 /* A page has come into this frame, if it is there still. */

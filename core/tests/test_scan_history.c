@@ -64,9 +64,18 @@ run(tp_scan_spec spec, uint64_t now)
 }
 
 static double
+expected_of(uint64_t relation, uint32_t at, uint64_t now)
+{
+	tp_scan_found found = {0};
+
+	return tp_scan_expected_access(&scans, &found, tp_page_make(relation, at), 0,
+								   now);
+}
+
+static double
 expected(uint32_t at, uint64_t now)
 {
-	return tp_scan_expected_access(&scans, tp_page_make(RELATION, at), 0, now);
+	return expected_of(RELATION, at, now);
 }
 
 static void
@@ -122,8 +131,7 @@ relations_compare_by_how_often_they_are_scanned(void **unused)
 			run(range(RELATION + 1, 0, 128, 128), now);
 	}
 	assert_true(expected(8000, now) <
-				tp_scan_expected_access(&scans, tp_page_make(RELATION + 1, 0), 0,
-										now));
+				expected_of(RELATION + 1, 0, now));
 }
 
 static void
@@ -198,8 +206,8 @@ the_longest_unseen_relation_gives_way(void **unused)
 	{
 		run(range(relation, 0, 256, 256), relation * 1000000);
 		run(range(relation, 0, 256, 256), relation * 1000000 + 500000);
-		assert_true(tp_scan_expected_access(&scans, tp_page_make(relation, 0), 0,
-											relation * 1000000 + 900000) < TP_NEVER);
+		assert_true(expected_of(relation, 0, relation * 1000000 + 900000) <
+					TP_NEVER);
 	}
 }
 

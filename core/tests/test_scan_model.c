@@ -171,6 +171,7 @@ static void
 expect_naive_waits(uint32_t blocks)
 {
 	double		waits[MOST_BLOCKS];
+	tp_scan_found found = {0};
 
 	naive_waits(waits);
 	for (uint32_t block = 0; block < blocks; block++)
@@ -179,7 +180,8 @@ expect_naive_waits(uint32_t blocks)
 		double		wait = waits[block];
 		double		from = below(50000);
 		double		estimate = tp_scan_next_access(&scans, page, 0);
-		double		rough = tp_scan_next_access_from(&scans, page, from, 0);
+		double		rough = tp_scan_next_access_from(&scans, &found, page, from,
+														  0);
 
 		if (estimate != wait)
 			fail_msg("block %u: %f us, not %f", block, estimate, wait);

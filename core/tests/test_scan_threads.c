@@ -160,6 +160,7 @@ static void *
 ask(void *arg)
 {
 	thread	   *t = arg;
+	tp_scan_found found = {0};	/* may be of long ago */
 
 	pthread_barrier_wait(&start);
 	while (atomic_load(&readers) > 0)
@@ -172,8 +173,8 @@ ask(void *arg)
 		uint32_t	begin = tp_scan_meet(&scans, &spec, now, NULL);
 
 		expect_wait(t, tp_scan_next_access(&scans, page, now));
-		expect_wait(t, tp_scan_expected_access(&scans, page, below(t, 100000),
-											   now));
+		expect_wait(t, tp_scan_expected_access(&scans, &found, page,
+											   below(t, 100000), now));
 		t->broken |= begin - spec.first >= spec.count;
 		take_turns(t);
 	}

@@ -128,7 +128,9 @@ tps_scans_next_access(const tps_scans *scans, uint64_t page, uint64_t now)
 double
 tps_scans_expected_access(const tps_scans *scans, uint64_t page, uint64_t now)
 {
-	return tp_scan_expected_access(&scans->view, cache_page(page), 0, now);
+	tp_scan_found found = {0};
+
+	return tp_scan_expected_access(&scans->view, &found, cache_page(page), 0, now);
 }
 
 uint64_t

@@ -300,10 +300,25 @@ double		tp_scan_next_access(const tp_scans *scans, tp_page page,
 								uint64_t now);
 
 /*
+ * Where estimates have found a relation, so that the next one need not search.
+ * Zero-initialise, and use for estimates that follow each other at once: others
+ * may go by the scans of another relation.
+ */
+typedef struct tp_scan_found
+{
+	uint64_t	relation;
+	uint32_t	running;		/* index in relations, or TP_NONE, if searched */
+	uint32_t	history;		/* index in history, likewise */
+	bool		searched_running;
+	bool		searched_history;
+} tp_scan_found;
+
+/*
  * The same, faster: if the wait is below `from`, may return any value in
  * [wait, from).
  */
-double		tp_scan_next_access_from(const tp_scans *scans, tp_page page,
+double		tp_scan_next_access_from(const tp_scans *scans,
+									 tp_scan_found *found, tp_page page,
 									 double from, uint64_t now);
 
 /*
@@ -312,7 +327,8 @@ double		tp_scan_next_access_from(const tp_scans *scans, tp_page page,
  * it if that is within lead_time or the relation has no history.  from: as
  * above; 0 for the exact value.
  */
-double		tp_scan_expected_access(const tp_scans *scans, tp_page page,
+double		tp_scan_expected_access(const tp_scans *scans,
+									tp_scan_found *found, tp_page page,
 									double from, uint64_t now);
 
 /* Is a registered scan reading this relation? */

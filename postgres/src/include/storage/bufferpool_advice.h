@@ -138,7 +138,7 @@ extern uint32 BufferPoolAdviceResetsAsked(void);
 extern void BufferPoolAdviceWasReset(uint32 resets);
 extern void BufferPoolTakeReadTimes(int pool, uint64 *pages,
 									uint64 *nanoseconds);
-extern void BufferPoolCountRead(Buffer buffer, instr_time start, int pages);
+extern void BufferPoolAddReadTime(Buffer buffer, instr_time start, int pages);
 
 /* advisor.c */
 extern void BufferPoolStartAdvisor(void);
@@ -173,6 +173,17 @@ BufferPoolTimeRead(BlockNumber block)
 	if (BufferPoolSampling() && tp_mix64(block) % READS_PER_TIMING == 0)
 		INSTR_TIME_SET_CURRENT(start);
 	return start;
+}
+
+/*
+ * Count the time since start, if it was taken, of a read into this buffer and
+ * those behind it.  pages: 0 if they have been counted.
+ */
+static inline void
+BufferPoolCountRead(Buffer buffer, instr_time start, int pages)
+{
+	if (unlikely(!INSTR_TIME_IS_ZERO(start)))
+		BufferPoolAddReadTime(buffer, start, pages);
 }
 
 #endif							/* BUFFERPOOL_ADVICE_H */

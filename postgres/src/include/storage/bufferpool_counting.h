@@ -59,7 +59,18 @@ BufferPoolCountOften(BufferPool *pool, BufferPoolCounter counter)
 		BufferPoolAddCounters(pool);
 }
 
-extern void BufferPoolCountTime(Buffer buffer, BufferPoolCounter counter,
-								instr_time start);
+extern void BufferPoolAddTime(Buffer buffer, BufferPoolCounter counter,
+							  instr_time start);
+
+/*
+ * Count the time since start, which is zero if nobody wants to know, for the
+ * pool of a buffer that this process has pinned.
+ */
+static inline void
+BufferPoolCountTime(Buffer buffer, BufferPoolCounter counter, instr_time start)
+{
+	if (unlikely(!INSTR_TIME_IS_ZERO(start)))
+		BufferPoolAddTime(buffer, counter, start);
+}
 
 #endif							/* BUFFERPOOL_COUNTING_H */

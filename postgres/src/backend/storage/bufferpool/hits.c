@@ -134,28 +134,36 @@ general_hit(BufferPool *pool, const BufferDesc *buf, IOContext io_context)
  * for the first time.  Needs no locks.  May wait for the pool's lock, so the
  * caller should hold no lock that is in demand.
  *
- * Most hits of algorithms that need no lock take the short way, on which no
- * function returns and so no register is saved.
+ * Most hits take a short way, on which no function returns and so no register
+ * is saved.
  */
 void
 BufferPoolHit(BufferPool *pool, BufferDesc *buf, IOContext io_context)
 {
-	if (unlikely((pool->flags & TP_HIT_LOCK_FREE) == 0 ||
-				 BufferPoolRecording() ||
+	bool		lock_free = (pool->flags & TP_HIT_LOCK_FREE) != 0;
+
+	if (unlikely(BufferPoolRecording() ||
 				 BufferPoolSampling() ||
 				 io_context == IOCONTEXT_VACUUM ||
 				 buf->buf_id == last_buffer ||
-				 hits_until_reading == 0 ||
-				 !can_be_told(pool, buf->buf_id)))
+				 (lock_free && (hits_until_reading == 0 ||
+								!can_be_told(pool, buf->buf_id)))))
 	{
 		general_hit(pool, buf, io_context);
 		return;
 	}
+	if (pool->flags & TP_HIT_NOTHING)
+		return;
 	last_buffer = buf->buf_id;
 	last_page = buf->tag;
+	if (!lock_free)
+	{
+		BufferPoolQueueHit(pool, buf->buf_id, BufferTagPage(&buf->tag),
+						   BufferPoolAccessFlags(io_context));
+		return;
+	}
 	hits_until_reading--;
-	tell(pool, buf->buf_id, last_reading,
-		 io_context == IOCONTEXT_BULKREAD ? TP_SEQUENTIAL : 0);
+	tell(pool, buf->buf_id, last_reading, BufferPoolAccessFlags(io_context));
 }
 
 /*

@@ -69,13 +69,17 @@ BufferPoolPrefetchQueue(BufferPool *pool)
 static void
 drop_moved(BufferPool *pool, tp_batch *queue)
 {
+	uint8		number = BufferPoolNumber(pool);
 	uint32		kept = 0;
 
-	for (uint32 i = 0; i < queue->count; i++)
-		if (BufferPoolOf(queue->entries[i].frame) == pool)
-			queue->entries[kept++] = queue->entries[i];
+	while (kept < queue->count &&
+		   BufferPoolNumbers[queue->entries[kept].frame] == number)
+		kept++;
 	if (kept == queue->count)
 		return;
+	for (uint32 i = kept + 1; i < queue->count; i++)
+		if (BufferPoolNumbers[queue->entries[i].frame] == number)
+			queue->entries[kept++] = queue->entries[i];
 	BufferPoolCountMany(pool, BUFFERPOOL_STALE_HITS, queue->count - kept);
 	queue->count = kept;
 	if (kept == 0)

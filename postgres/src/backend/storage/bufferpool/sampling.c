@@ -305,17 +305,14 @@ BufferPoolAdviceWasReset(uint32 resets)
 
 /* ---- how long a read takes ---- */
 
-/*
- * Count the time since start, if it was taken, of a read into this buffer and
- * those behind it.  pages: 0 if they have been counted.
- */
+/* For BufferPoolCountRead: count the time since start. */
 void
-BufferPoolCountRead(Buffer buffer, instr_time start, int pages)
+BufferPoolAddReadTime(Buffer buffer, instr_time start, int pages)
 {
 	ReadTimes  *times;
 	instr_time	now;
 
-	if (INSTR_TIME_IS_ZERO(start) || BufferIsLocal(buffer))
+	if (BufferIsLocal(buffer))
 		return;
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, start);

@@ -118,16 +118,13 @@ raise_to(pg_atomic_uint64 *most, uint64 value)
 		;
 }
 
-/*
- * Count the time since start, which is zero if nobody wants to know, for the
- * pool of a buffer that this process has pinned.
- */
+/* For BufferPoolCountTime: count the time since start. */
 void
-BufferPoolCountTime(Buffer buffer, BufferPoolCounter counter, instr_time start)
+BufferPoolAddTime(Buffer buffer, BufferPoolCounter counter, instr_time start)
 {
 	instr_time	now;
 
-	if (INSTR_TIME_IS_ZERO(start) || BufferIsLocal(buffer))
+	if (BufferIsLocal(buffer))
 		return;
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, start);
