@@ -349,14 +349,17 @@ choose(const tp_pool *pool, tp_usable usable, void *arg, uint64_t now)
 	s.pool = pool;
 	s.now = now;
 	s.rank = ranking_of(pool);
-	s.found = (tp_scan_found) {0};
+	memset(&s.found, 0, sizeof(s.found));
 	s.n = rank_remembered(chosen, &s.rank, now, s.furthest);
 	consider_all(&s, frames, new_frames(pool, frames));
 	verify_victims(&s, usable, arg);
-	if (s.n == 0)				/* all are in use: a sample of usable ones, then */
+	if (s.n == 0)
+	{
+		/* all are in use: a sample of usable ones, then */
 		consider_all(&s, frames,
 					 sample_frames(pool, param(pool, PARAM_SAMPLES), usable, arg,
 								   frames));
+	}
 	choose_candidates(chosen, &s.rank, now, s.furthest, s.n);
 }
 

@@ -123,8 +123,7 @@ place_of(const tp_scans *scans, tp_scan_found *found, uint64_t relation)
 {
 	uint32_t	vacant;
 
-	if (found->relation != relation)
-		*found = (tp_scan_found) {.relation = relation};
+	found_of(found, relation);
 	if (!found->searched_running)
 		found->running = scan_relation(scans, relation, &vacant);
 	found->searched_running = true;

@@ -28,12 +28,12 @@
 #include "tidepool/relaxed.h"
 
 #include "prediction/history.h"
+#include "prediction/relations.h"
 
 static inline uint32_t
 place_of(const tp_scans *scans, tp_scan_found *found, uint64_t relation)
 {
-	if (found->relation != relation)
-		*found = (tp_scan_found) {.relation = relation};
+	found_of(found, relation);
 	if (!found->searched_history)
 		found->history = history_find(scans, relation);
 	found->searched_history = true;

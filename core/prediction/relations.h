@@ -14,4 +14,14 @@
 uint32_t	scan_relation(const tp_scans *scans, uint64_t relation,
 						  uint32_t *vacant);
 
+/* Forget what was found of another relation. */
+static inline void
+found_of(tp_scan_found *found, uint64_t relation)
+{
+	const tp_scan_found nothing = {.relation = relation};
+
+	if (found->relation != relation)
+		*found = nothing;
+}
+
 #endif							/* TIDEPOOL_RELATIONS_H */

@@ -29,6 +29,7 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 {
 	const tp_policy *policy = pool->policy;
 	const bool	by_key = policy->prefetch != NULL;
+
 	/* a page that comes in may have a ghost */
 	const uint32_t with_ghost = pool->ghosts_per_frame > 0 ?
 		TP_BATCH_ADMISSION : 0;

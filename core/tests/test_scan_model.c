@@ -181,7 +181,7 @@ expect_naive_waits(uint32_t blocks)
 		double		from = below(50000);
 		double		estimate = tp_scan_next_access(&scans, page, 0);
 		double		rough = tp_scan_next_access_from(&scans, &found, page, from,
-														  0);
+													 0);
 
 		if (estimate != wait)
 			fail_msg("block %u: %f us, not %f", block, estimate, wait);

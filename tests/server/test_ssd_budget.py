@@ -86,9 +86,7 @@ def test_per_second(start: Start) -> None:
     assert writes > 60
     assert stat(instance, "refused_budget") > 100
     set_budget(instance, "ssd_write_budget", "100MB")
-    wait_for(
-        "the price has fallen", lambda: price(instance) == 0
-    )  # the purse fills at the new rate
+    wait_for("the purse has filled at the new rate", lambda: price(instance) == 0)
     read_all(instance)
     settle(instance)
     assert stat(instance, "writes") > 900
