@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from tidepool import parse_policy
 from tidepool.simulation import Options
+from tidepool.simulation.layout_replay import LayoutReplay
+from tidepool.simulation.layouts import Layout, PoolSpec
 from tidepool.simulation.replay import Replay
 from tidepool.traces import Flag, InMemoryTrace
 from tidepool.traces.model import Chunk
-from tidepool.traces.provenance import Recorded
+from tidepool.traces.provenance import Recorded, RecordedPool
 
 Pages = NDArray[np.uint64]
 
@@ -54,16 +56,27 @@ def recording(
     relations: Mapping[int, str] | None = None,
     name: str = "monday",
     flags: NDArray[np.uint16] | None = None,
+    pools: Sequence[RecordedPool] = (),
+    members: Mapping[int, int] | None = None,
     **recorded: object,
 ) -> InMemoryTrace:
     """Record references of a server that begins with empty buffers.
 
-    The server's hits are a replay's, so that replay and server agree.
+    The server's hits are a replay's, so that replay and server agree.  With
+    ``pools``, DEFAULT the first of them, ``members`` has the pool of each
+    relation that has one.
     """
     given = np.zeros(len(pages), np.uint16) if flags is None else flags
     backends = np.broadcast_to(np.asarray(backend, np.uint32), len(pages)).copy()
     columns = {"flags": given, "backend": backends}
-    replay = Replay(parse_policy(algorithm), frames, 1, Options(batch=1), per_event=True)
+    replay: Replay | LayoutReplay
+    if pools:
+        layout = _layout(pools, members or {})
+        frames = layout.frames
+        replay = LayoutReplay(layout, 1, Options(batch=1), per_event=True)
+        recorded["pools"] = tuple(pools)
+    else:
+        replay = Replay(parse_policy(algorithm), frames, 1, Options(batch=1), per_event=True)
     time = np.arange(len(pages), dtype=np.uint64) * np.uint64(100)
     replay.feed(0, Chunk(page=pages, time=time, **columns))
     hits = ~replay.missed()
@@ -73,6 +86,7 @@ def recording(
         flags=(given | np.where(hits, Flag.HIT, 0)).astype(np.uint16),
         time=time,
         backend=backends,
+        pool=_pool_of(pages, members or {}) if pools else None,
     )
     known = {
         "server_version": "18.6",
@@ -88,3 +102,27 @@ def recording(
     }
     names = {1: "public.oltp", 2: "public.report"} if relations is None else dict(relations)
     return InMemoryTrace(name, [chunk], names, recorded=Recorded(**known))  # type: ignore[arg-type]
+
+
+def _layout(pools: Sequence[RecordedPool], members: Mapping[int, int]) -> Layout:
+    default, *named = pools
+    return Layout(
+        parse_policy(default.policy_of_default),
+        sum(pool.buffers for pool in pools),
+        tuple(
+            PoolSpec(
+                pool.name,
+                parse_policy(pool.policy),
+                pool.buffers,
+                tuple(relation for relation, number in members.items() if number == pool.number),
+            )
+            for pool in named
+        ),
+    )
+
+
+def _pool_of(pages: Pages, members: Mapping[int, int]) -> NDArray[np.uint8]:
+    pool_of = np.zeros(int(pages.max() >> np.uint64(34)) + 1, np.uint8)
+    for relation, number in members.items():
+        pool_of[relation] = number
+    return pool_of[(pages >> np.uint64(34)).astype(np.int64)]

@@ -12,7 +12,8 @@ from tidepool.advice.devices import device_of
 from tidepool.advice.evidence import Prepared, default_rate, prepare
 from tidepool.advice.gains import Errors
 from tidepool.advice.limits import notes_on
-from tidepool.advice.pools import tried_pools
+from tidepool.advice.pool_sizes import tried_sizes
+from tidepool.advice.pools import FENCED, tried_pools
 from tidepool.advice.prices import price_of
 from tidepool.advice.report import (
     Advice,
@@ -30,6 +31,7 @@ from tidepool.advice.sql import (
     Lines,
     algorithm_settings,
     pool_lines,
+    resized,
     size_setting,
     size_text,
     without_pools,
@@ -38,6 +40,7 @@ from tidepool.advice.ssd import MEMORY, SsdRow, enough, is_faster, ssd_rows
 from tidepool.advice.study import LEAST, Bar, Study, Verdict, no_bar
 from tidepool.policies import Policy
 from tidepool.simulation.devices import NVME, Device
+from tidepool.simulation.layouts import PoolSpec
 from tidepool.simulation.sizes import PAGE_BYTES
 from tidepool.traces.model import Trace
 
@@ -81,6 +84,7 @@ def advise(traces: Sequence[Trace], request: Request | None = None, bar: Bar = n
         *_algorithm_advice(study, best),
         *_size_advice(study, rows, request.memory),
         *_pool_advice(study, best),
+        *_pool_size_advice(study),
         *_ssd_advice(study, traces, request, bar),
     ]
     found.sort(key=lambda advice: -(advice.gain_ms - advice.price.hits_ms))
@@ -167,7 +171,7 @@ def _algorithm_advice(study: Study, best: Verdict) -> list[Advice]:
 
 def _size_advice(study: Study, rows: Sequence[SizeRow], memory: int | None) -> list[Advice]:
     if study.setup.pools:
-        return []  # how pools are to grow is for pools
+        return []  # how its pools divide the buffers is another question
     found = []
     if (row := larger(study, rows, memory)) is not None:
         title = f"raise shared_buffers to {size_text(row.frames)} ({100 * row.factor:.0f} %)"
@@ -181,23 +185,40 @@ def _size_advice(study: Study, rows: Sequence[SizeRow], memory: int | None) -> l
 
 
 def _pool_advice(study: Study, best: Verdict) -> list[Advice]:
-    tried = tried_pools(study, best.setup.spec)
-    if not tried:
+    # a pool must be kept right by hand: each has to beat what needs less care
+    bar = max(0.0, best.net_share) if best.holds else 0.0
+    found = None
+    for apart in tried_pools(study, best.setup.spec):
+        if apart.verdict.holds and apart.verdict.net_share >= bar + LEAST:
+            found, bar = apart, apart.verdict.net_share
+    if found is None:
         return []
-    verdict, units = tried[0]
-    alone = max(0.0, best.net_share) if best.holds else 0.0
-    # a pool must be kept right by hand: it has to beat what needs no care
-    if not verdict.holds or verdict.net_share < alone + LEAST:
+    setup = found.verdict.setup
+    names = [[unit.name for unit in units] for units in found.units]
+    lines = pool_lines(setup.spec, study.setup.spec, setup.pools, names)
+    title = ", and ".join(map(_apart, setup.pools, found.units))
+    if setup.spec != study.setup.spec:
+        title += f", with {setup.spec} for the rest"
+    return [_advice(study, "pools", title, found.verdict, lines)]
+
+
+def _apart(pool: PoolSpec, units: Sequence[Unit]) -> str:
+    doing = "fence off" if pool.name.startswith(FENCED) else "protect"
+    return f"{doing} {_listed(units)} in a pool of {size_text(pool.frames)} under {pool.spec}"
+
+
+def _pool_size_advice(study: Study) -> list[Advice]:
+    verdict = next(iter(tried_sizes(study)), None)
+    if verdict is None or not verdict.holds:
         return []
-    (pool,) = verdict.setup.pools
-    names = [unit.name for unit in units]
-    lines = pool_lines(verdict.setup.spec, study.setup.spec, [pool], [names])
-    doing = "fence off" if pool.name == "fenced" else "protect"
-    title = f"{doing} {_listed(units)} in a pool of {size_text(pool.frames)} under {pool.spec}"
-    if verdict.setup.spec != study.setup.spec:
-        title += f", with {verdict.setup.spec} for the rest"
-    advice = _advice(study, "pools", title, verdict, lines)
-    return [advice]
+    today, pools = study.setup.pools, verdict.setup.pools
+    changes = ", ".join(
+        f"{after.name} {size_text(after.frames)} instead of {size_text(before.frames)}"
+        for before, after in zip(today, pools, strict=True)
+        if after.frames != before.frames
+    )
+    title = f"divide the buffers otherwise: {changes}"
+    return [_advice(study, "pools", title, verdict, resized(today, pools))]
 
 
 def _listed(units: Sequence[Unit]) -> str:

@@ -15,6 +15,7 @@ from tidepool.simulation.curves import exact_lru_curve
 from tidepool.traces.memory import InMemoryTrace
 
 POINTS = 33  # of a curve
+NOTICEABLE = 1e-3  # of the time of two pools: less does not move buffers
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,20 @@ def time_curve(study: Study, relations: frozenset[int]) -> TimeCurve:
     return TimeCurve(points, total)
 
 
+class Curves:
+    """Curves of a study's relations, each made once."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._known: dict[frozenset[int], TimeCurve] = {}
+
+    def of(self, relations: frozenset[int]) -> TimeCurve:
+        """Return the curve of relations that share a pool under LRU."""
+        if relations not in self._known:
+            self._known[relations] = time_curve(self._study, relations)
+        return self._known[relations]
+
+
 def _price(study: Study, prepared: Prepared, relations: frozenset[int]) -> float:
     """Return the mean milliseconds of a read of these relations, as the server made them."""
     reads = sum((prepared.live_relations.get(r, np.zeros(2)) for r in relations), np.zeros(2))
@@ -75,6 +90,25 @@ def split(first: TimeCurve, second: TimeCurve, frames: int, least: int, most: in
     sizes = np.unique(np.geomspace(max(1, least), max(1, most), 4 * POINTS).round().astype(int))
     cost = [first.at(size) + second.at(frames - size) for size in sizes]
     return [int(sizes[i]) for i in np.argsort(cost, kind="stable")]
+
+
+def divide(curves: Sequence[TimeCurve], sizes: Sequence[int], least: Sequence[int]) -> list[int]:
+    """Return sizes of pools such that no two of them save time by dividing theirs otherwise.
+
+    ``sizes`` is where to begin; no pool gets fewer buffers than its ``least``.
+    """
+    found = list(sizes)
+    while True:
+        before = list(found)
+        for i in range(1, len(found)):
+            for j in range(i):
+                both = found[i] + found[j]
+                size = split(curves[i], curves[j], both, least[i], both - least[j])[0]
+                cost = curves[i].at(size) + curves[j].at(both - size)
+                if cost < (1 - NOTICEABLE) * (curves[i].at(found[i]) + curves[j].at(found[j])):
+                    found[i], found[j] = size, both - size
+        if found == before:
+            return found
 
 
 def worth_of(units: Sequence[Unit], curves: Sequence[TimeCurve]) -> list[Unit]:

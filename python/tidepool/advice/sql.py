@@ -105,9 +105,26 @@ def without_pools(spec: PolicySpec, today: PolicySpec, names: Iterable[str]) -> 
         if name == RECYCLE:
             settings = (*settings, "bufferpool.recycle_buffers = 0")
         else:
-            quoted = name.replace('"', '""')
-            statements.append(f'DROP BUFFER POOL "{quoted}" CASCADE;')
+            statements.append(f"DROP BUFFER POOL {_quoted(name)} CASCADE;")
     return Lines(settings, tuple(statements))
+
+
+def resized(today: Sequence[PoolSpec], pools: Sequence[PoolSpec]) -> Lines:
+    """Return the lines that give today's pools other sizes; those that shrink come first."""
+    changed = [(b.frames - a.frames, b) for a, b in zip(today, pools, strict=True)]
+    changed.sort(key=lambda each: each[0])
+    return Lines(
+        sql=tuple(
+            f"ALTER BUFFER POOL {_quoted(pool.name)} SET SIZE '{size_text(pool.frames)}';"
+            for change, pool in changed
+            if change
+        )
+    )
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
 
 
 def _assignment(name: str, pool: str) -> str:
