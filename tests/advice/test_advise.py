@@ -11,6 +11,7 @@ from advice.recorded import interleaved, loop, page, recording, uniform, zipf
 from tidepool.advice import Report, Request, advise
 from tidepool.advice.evidence import prepare
 from tidepool.advice.pools import tried_pools
+from tidepool.advice.prices import prices
 from tidepool.advice.setups import Setup
 from tidepool.advice.study import LEAST, Study
 from tidepool.errors import TidepoolError
@@ -75,8 +76,12 @@ def test_nothing_where_all_pages_are_alike() -> None:
     assert "algorithm" not in kinds(report) and "pools" not in kinds(report)
 
 
-def test_nothing_where_hits_are_what_costs() -> None:
-    """An algorithm that saves reads, but less time than its hits cost."""
+def test_nothing_where_hits_are_what_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Algorithms that save reads, but less time than their hits cost."""
+    measured = prices()
+    costly = {name: replace(price, lookups=5.0) for name, price in measured.items()}
+    costly["clock"] = replace(measured["clock"], lookups=0.0)
+    monkeypatch.setattr("tidepool.advice.prices.prices", lambda: costly)
     length = 200_000
     pages, backends = interleaved([(1, zipf(1, 400, length)), (2, loop(2, 600, length // 50))])
     trace = recording(pages, backends)
