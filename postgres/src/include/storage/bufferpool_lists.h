@@ -38,8 +38,8 @@ typedef enum BufferPoolWalkStage
 
 /*
  * Nodes that a walk remembers, 16 bytes each.  It loses its place only if all
- * of them have moved.  Then the rest of a list is shown without ranks, that of
- * a ghost list not at all.  Chosen, not measured: more makes that rarer.
+ * of them have moved.  Then it looks for it from the head on; the rest of a ghost
+ * list is not shown.  Chosen, not measured: more makes that rarer.
  */
 #define BUFFERPOOL_WALK_ANCHORS 16
 
@@ -62,6 +62,7 @@ typedef struct BufferPoolListWalk
 	unsigned	list;			/* which list of this stage, from 1 */
 	uint32		visited;		/* nodes of the list, or members of the pool */
 	int			position;		/* of the next entry */
+	bool		is_behind;		/* looking for its place from the head on */
 	BufferPoolListAnchor anchors[BUFFERPOOL_WALK_ANCHORS];
 } BufferPoolListWalk;
 

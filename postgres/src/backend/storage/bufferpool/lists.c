@@ -15,7 +15,9 @@
  * Between slices, the last few nodes visited (anchors) remember the place in a
  * linked list.  An anchor has not moved if it still has the same page and the
  * same predecessor; the walk continues with its successor.  If all anchors
- * have moved, the rest of the list is left to the pass over the members.
+ * have moved, the walk begins at the list's head again and passes over what
+ * has been shown; what came in ahead of that meanwhile is left to the pass over
+ * the members.  A ghost list ends there: nothing says which ghosts were shown.
  *
  * src/backend/storage/bufferpool/lists.c
  *
@@ -24,6 +26,12 @@
 #include "postgres.h"
 
 #include "storage/bufferpool_internals.h"
+
+/*
+ * A walk over a list visits at most this many times as many nodes as there can
+ * be.  Chosen, not measured: each lost place takes less than one round.
+ */
+#define MOST_ROUNDS 4
 
 /* One slice of a walk over a pool's lists. */
 typedef struct Walk
@@ -129,13 +137,13 @@ was_visited(const Walk *walk, uint32 index)
 
 /*
  * The node at which a walk over a list resumes: the first one not visited
- * behind the latest anchor that has not moved.  TP_NONE if no anchor is left,
- * or nothing is behind it.
+ * behind the latest anchor that has not moved, TP_NONE if there is nothing.
+ * Without such an anchor, the head of a list of frames.
  */
 static uint32
-find_place(const Walk *walk, unsigned list)
+find_place(Walk *walk, unsigned list, uint32 head)
 {
-	const BufferPoolListWalk *state = walk->state;
+	BufferPoolListWalk *state = walk->state;
 
 	for (uint32 back = 1; back <= Min(state->visited, BUFFERPOOL_WALK_ANCHORS);
 		 back++)
@@ -153,20 +161,24 @@ find_place(const Walk *walk, unsigned list)
 			index = link_of(walk, index).next;
 		return index;
 	}
-	return TP_NONE;
+	if (state->stage == BUFFERPOOL_WALK_GHOSTS)
+		return TP_NONE;
+	state->is_behind = true;
+	return head;
 }
 
 /*
  * Returns whether the end of the list was reached.  The walk also ends after a
- * bounded number of visits, in case nodes keep moving to behind its place.
+ * bounded number of visits, in case nodes keep moving to behind its place, or
+ * it keeps losing it.
  */
 static bool
 walk_linked(Walk *walk, unsigned list, uint32 head)
 {
 	BufferPoolListWalk *state = walk->state;
 	uint64		frames = walk->pool->header->frames;
-	uint64		most = 2 * frames * Max(walk->pool->ghosts_per_frame, 1);
-	uint32		index = state->visited == 0 ? head : find_place(walk, list);
+	uint64		most = MOST_ROUNDS * frames * Max(walk->pool->ghosts_per_frame, 1);
+	uint32		index = state->visited == 0 ? head : find_place(walk, list, head);
 
 	if (state->visited > most)
 		return true;
@@ -174,7 +186,9 @@ walk_linked(Walk *walk, unsigned list, uint32 head)
 	{
 		if (state->stage == BUFFERPOOL_WALK_GHOSTS)
 			show_ghost(walk, index, state->position++);
-		else if (!state->shown[index])
+		else if (state->shown[index])
+			state->is_behind = false;
+		else if (!state->is_behind)
 			show_frame(walk, index, state->position++);
 		remember(walk, index);
 		index = link_of(walk, index).next;
@@ -284,6 +298,7 @@ BufferPoolShowLists(const BufferPool *pool, BufferPoolListWalk *state, int max,
 			continue;
 		state->visited = 0;
 		state->position = 0;
+		state->is_behind = false;
 	}
 	return state->stage != BUFFERPOOL_WALK_END;
 }
