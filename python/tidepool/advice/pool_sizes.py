@@ -7,6 +7,7 @@ way to it are replayed with the pools' own algorithms, and only that counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tidepool.advice.curves import Curves, divide
 from tidepool.advice.pools import LEAST_POOL, floor
@@ -35,8 +36,7 @@ def tried_sizes(study: Study) -> list[Verdict]:
             for pool, size in zip(moved, sizes, strict=True)
         }
         pools = tuple(
-            PoolSpec(pool.name, pool.spec, wanted.get(pool.name, pool.frames), pool.relations)
-            for pool in setup.pools
+            replace(pool, frames=wanted.get(pool.name, pool.frames)) for pool in setup.pools
         )
         setups.append(Setup(setup.spec, setup.frames, pools))
     verdicts = study.tried("trying sizes of pools", [each for each in setups if each != setup])
