@@ -39,6 +39,10 @@ of cgroups (version 1, and as root): an average over tenths of a second, not a
 model of a disk.  Goals then: time falls with the reads, and no stream takes more
 than 5 % longer than under stock.
 
+With --resident, stock also runs with shared_buffers that hold the whole table:
+what it takes then is about what it would take under an algorithm that never
+reads, and the most that any can gain.
+
 OPT is what the best possible choice of victims would read of the references
 that a run under clock made, recorded in a run of its own.  Since timing
 decides how the streams' references interleave, and whoever reads less is
@@ -60,6 +64,7 @@ from device import DIRECT, bandwidth
 from live import STOCK, Counters, huge_pages, programs, scratch, serving, side_by_side, told
 from matplotlib.ticker import NullFormatter
 from streams import (
+    RESIDENT,
     SCANS,
     WARM_UP,
     Line,
@@ -151,9 +156,10 @@ def optimum(
 
 
 def repetitions(
-    directory: Path, args: argparse.Namespace, settings: Mapping[str, str], frames: int
+    directory: Path, args: argparse.Namespace, settings: Mapping[str, str], pages: int
 ) -> Iterator[Run]:
-    """Run everything."""
+    """Run everything on a table of so many pages."""
+    frames = int(settings["shared_buffers"])
     for scans in args.scans:
         with serving(directory, "clock", settings) as instance:
             for seed in range(args.repetitions):
@@ -163,7 +169,10 @@ def repetitions(
                 scripts = scripts_of(Mix(scans, streams, args.queries), repetition)
                 tell(f"{scans}, {streams} streams, repetition {repetition + 1}")
                 opt = optimum(directory, settings, scripts, frames)
-                measured = in_turns(directory, args.algorithms, settings, scripts, repetition)
+                measured = in_turns(
+                    *(directory, args.algorithms, settings, scripts, repetition),
+                    enough=5 * pages if args.resident else 0,
+                )
                 for i, (server, run) in enumerate(measured):
                     compared = of_stock(measured, i)
                     yield Run(
@@ -203,6 +212,11 @@ class Summary:
         return "reached" if self.slowest <= SLOWEST else "missed"
 
 
+def servers(args: argparse.Namespace) -> list[str]:
+    """Return what runs, in the order of the tables."""
+    return [STOCK, *args.algorithms, *([RESIDENT] if args.resident else [])]
+
+
 def saved(scans: str, streams: int, server: str, found: Summary) -> str:
     """Tell whether pbm reads as few blocks as it should."""
     goal = GOALS.get(scans, {}).get(streams)
@@ -216,7 +230,7 @@ def summary(runs: Sequence[Run], scans: str, streams: int, server: str) -> Summa
     return Summary(
         blocks=median(run.blocks.reads for run in mine),
         hit_ratio=median(run.blocks.hit_ratio for run in mine),
-        ring_share=median(run.blocks.ring_reads / run.blocks.reads for run in mine),
+        ring_share=median(run.blocks.ring_reads / max(1, run.blocks.reads) for run in mine),
         of_opt=Spread.of(run.blocks.reads / run.opt for run in mine),
         of_stock=median(run.of_stock for run in mine),
         seconds=median(run.seconds for run in mine),
@@ -236,8 +250,9 @@ def tables(runs: Sequence[Run], args: argparse.Namespace, size: str) -> None:
     for scans in args.scans:
         rows = []
         for streams in args.streams:
-            for server in (STOCK, *args.algorithms):
+            for server in servers(args):
                 found = summary(runs, scans, streams, server)
+                ours = server in args.algorithms
                 rows.append(
                     (
                         server,
@@ -249,9 +264,9 @@ def tables(runs: Sequence[Run], args: argparse.Namespace, size: str) -> None:
                         saved(scans, streams, server, found),
                         f"{found.seconds:.1f}",
                         *found.stretch,
-                        "" if server == STOCK else found.goal(),
+                        found.goal() if ours else "",
                         found.slowest,
-                        "" if server == STOCK or not args.direct else found.fair(),
+                        found.fair() if ours and args.direct else "",
                     )
                 )
         asked = f"{len(queries(Mix(scans, 1, args.queries), 0, 0))} queries a stream"
@@ -261,17 +276,17 @@ def tables(runs: Sequence[Run], args: argparse.Namespace, size: str) -> None:
 
 def picture(runs: Sequence[Run], args: argparse.Namespace) -> None:
     """Blocks read as a multiple of OPT's, and time of stock's, by the number of streams."""
-    servers = (STOCK, *args.algorithms)
+    names = servers(args)
     number = 2 * len(args.scans)
-    figure, axes = style.panels(number, 2.1, style.legend_rows(list(servers), number))
+    figure, axes = style.panels(number, 2.1, style.legend_rows(names, number))
     for i, scans in enumerate(args.scans):
         summaries = {
             server: [summary(runs, scans, streams, server) for streams in args.streams]
-            for server in servers
+            for server in names
         }
         at = {
-            server: [n * (1 + 0.2 * offset(k, len(servers))) for n in args.streams]
-            for k, server in enumerate(servers)
+            server: [n * (1 + 0.2 * offset(k, len(names))) for n in args.streams]
+            for k, server in enumerate(names)
         }
         blocks = {
             server: Line(at[server], [one.of_opt for one in found])
@@ -315,6 +330,7 @@ def arguments() -> argparse.Namespace:
     )
     add("--direct", action="store_true", help="reads bypass the operating system's cache")
     add("--bandwidth", type=count, metavar="MB", help="read in a second at most; --direct, too")
+    add("--resident", action="store_true", help="also stock with the whole table in memory")
     add("--quick", action="store_true", help="three minutes: a small table, 1 and 8 streams, once")
     parser.set_defaults(scans=("ranges", "meeting", "whole"), streams=(1, 4, 8, 16))
     args = parser.parse_args()
@@ -345,7 +361,7 @@ def main() -> None:
         settings["huge_pages"] = huge_pages([directory], settings)
         limit = bandwidth(directory, args.bandwidth) if args.bandwidth else nullcontext()
         with limit:
-            runs = list(repetitions(directory, args, settings, frames))
+            runs = list(repetitions(directory, args, settings, pages))
     size = f"{pages:,} blocks, {frames:,} buffers"
     if args.direct:
         size += f", direct reads, at most {args.bandwidth or '∞'} MB/s"

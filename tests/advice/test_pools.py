@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,9 +45,16 @@ def test_flat_curves_move_nothing() -> None:
     assert divide([flat, flat, flat], [500, 300, 200], [10, 10, 10]) == [500, 300, 200]
 
 
+STEEP, FLAT = curve((0, 100), (1000, 0)), curve((0, 5), (1000, 5))
+
+
 def test_no_pool_falls_below_its_least() -> None:
-    steep, flat = curve((0, 100), (1000, 0)), curve((0, 5), (1000, 5))
-    assert divide([flat, steep, flat], [400, 300, 300], [150, 64, 80]) == [150, 770, 80]
+    assert divide([FLAT, STEEP, FLAT], [400, 300, 300], [150, 64, 80]) == [150, 770, 80]
+
+
+def test_no_pool_gets_more_than_its_most() -> None:
+    most = [1000, 350, 1000]
+    assert divide([FLAT, STEEP, FLAT], [400, 300, 300], [150, 64, 80], most)[1] == 350
 
 
 # ---- a server without pools ----
@@ -99,9 +107,15 @@ def test_lines_of_several_pools(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def with_pools(
-    sizes: Mapping[str, int], algorithm: str = "clock", length: int = 60_000
+    sizes: Mapping[str, int],
+    algorithm: str = "clock",
+    length: int = 60_000,
+    **definition: int | bool,
 ) -> InMemoryTrace:
-    """A loop in the pool hot, and a hot set of 100 pages beside a flood in DEFAULT."""
+    """A loop in the pool hot, and a hot set of 100 pages beside a flood in DEFAULT.
+
+    If there is a pool rest, the flood is there.  ``definition`` is of the last pool.
+    """
     pages, backends = interleaved(
         [(1, loop(1, 400, length)), (2, zipf(2, 100, length)), (3, uniform(3, 50_000, length // 2))]
     )
@@ -109,7 +123,9 @@ def with_pools(
         RecordedPool(number, name, "clock" if number == 0 else algorithm, "", buffers)
         for number, (name, buffers) in enumerate(sizes.items())
     ]
-    return recording(pages, backends, pools=pools, members={1: 1})
+    pools[-1] = replace(pools[-1], **definition)  # type: ignore[arg-type]
+    members = {1: 1, 3: 2} if "rest" in sizes else {1: 1}
+    return recording(pages, backends, pools=pools, members=members)
 
 
 def test_a_pool_that_is_too_small_grows() -> None:
@@ -129,6 +145,33 @@ def test_pools_that_are_right_stay() -> None:
     assert not any(each.title.startswith("divide") for each in report.advice)
 
 
+def test_a_remainder_pool_gives_what_others_take() -> None:
+    sizes = {"DEFAULT": 200, "hot": 300, "rest": 700}
+    report = advise([with_pools(sizes, remainder=True)], SSD)
+    advice = next(each for each in report.advice if each.title.startswith("divide"))
+    (line,) = advice.lines.sql
+    assert line.startswith('ALTER BUFFER POOL "hot" SET SIZE \'')
+    assert "rest" not in advice.title
+    found = tried_sizes(Study([prepare(with_pools(sizes, remainder=True), 1.0)], HDD))
+    for verdict in found:
+        hot, rest = verdict.setup.pools
+        assert hot.frames + rest.frames == 1000  # DEFAULT keeps its floor
+
+
+@pytest.mark.parametrize(("frames", "limits"), [(300, {"most": 310}), (700, {"least": 690})])
+def test_limits_of_self_tuning_hold(frames: int, limits: Mapping[str, int]) -> None:
+    def sizes(**definition: int) -> list[int]:
+        trace = with_pools({"DEFAULT": 1200 - frames, "hot": frames}, **definition)
+        found = tried_sizes(Study([prepare(trace, 1.0)], HDD))
+        return [verdict.setup.pools[0].frames for verdict in found]
+
+    least, most = limits.get("least", 0), limits.get("most", 1200)
+    assert not all(least <= size <= most for size in sizes())
+    found = sizes(**limits)
+    assert found
+    assert all(least <= size <= most for size in found)
+
+
 @pytest.mark.parametrize(("name", "algorithm"), [("hot", "keep"), ("RECYCLE", "clock")])
 def test_promised_memory_is_not_moved(name: str, algorithm: str) -> None:
     trace = with_pools({"DEFAULT": 900, name: 300}, algorithm)
@@ -143,7 +186,7 @@ def spec(name: str, frames: int) -> PoolSpec:
 def test_pools_shrink_before_others_grow(order: Sequence[int]) -> None:
     before = [spec("a", 128), spec("b", 256), spec('c"d', 512)]
     after = [spec("a", 384), spec("b", 256), spec('c"d', 128)]
-    lines = resized([before[i] for i in order], [after[i] for i in order])
+    lines = resized([(before[i], after[i]) for i in order if before[i] != after[i]])
     assert lines.sql == (
         'ALTER BUFFER POOL "c""d" SET SIZE \'1MB\';',
         "ALTER BUFFER POOL \"a\" SET SIZE '3MB';",

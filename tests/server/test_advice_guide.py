@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import subprocess
 import sys
@@ -12,10 +13,14 @@ from pathlib import Path
 import pytest
 
 from server.conftest import BIN, ROOT, Make
+from server.counters import settle
+from server.pools import FLOOR, create, fill, server_with_pools, sizes
 from tidepool import parse_policy
+from tidepool.advice import Request, advise
 from tidepool.advice.sql import algorithm_settings, pool_lines, size_setting
 from tidepool.simulation import PoolSpec
-from tidepool.traces import open_trace
+from tidepool.simulation.devices import SATA_SSD
+from tidepool.traces import Trace, open_trace
 
 PAGE = (ROOT / "docs" / "advice.md").read_text()
 COMMANDS = [
@@ -130,6 +135,55 @@ def test_advised_lines_can_be_pasted(make: Make, settings: bool) -> None:
     assert server.query("SELECT handler, buffers FROM pg_bufferpool WHERE name = 'fenced'") == (
         "lirs|256"
     )
+
+
+@pytest.mark.parametrize("rest", ["", "REMAINDER"])
+def test_a_server_with_pools_takes_its_advice(make: Make, rest: str) -> None:
+    """It divides its buffers otherwise, and reads as much as was foretold."""
+    server = server_with_pools(make, "lru", bgwriter_lru_maxpages="0")
+    create(server, "hot", "lru", "1MB")
+    fill(server, "orders", 400, ", buffer_pool = 'hot'")
+    if rest:
+        server.query("CREATE BUFFER POOL bulk REMAINDER HANDLER lru")
+        server.query("ALTER BUFFER POOL hot SET (max_size = '2MB')")
+    fill(server, "log", 3000, ", buffer_pool = 'bulk'" if rest else "")
+    draws = random.Random(1)
+    lookups = [
+        "SET enable_seqscan = off; SET enable_bitmapscan = off",
+        *(
+            f"SELECT pad FROM {table} WHERE id = {draws.randint(1, pages)}"
+            for _ in range(8000)
+            for table, pages in (("orders", 400), ("log", 3000))
+        ),
+    ]
+
+    def reads(name: str) -> tuple[Trace, int]:
+        path = server.directory / name
+        settle(server)
+        server.query(
+            "SELECT pg_stat_reset_bufferpools()",
+            f"SELECT pg_bufferpool_trace_start('{path}')",
+            *lookups,
+            "SELECT pg_bufferpool_trace_stop()",
+        )
+        settle(server)
+        return open_trace(path), int(server.query("SELECT sum(reads) FROM pg_stat_bufferpool"))
+
+    reads("before.rec")  # so that what it finds in memory is of these lookups
+    trace, before = reads("recorded.rec")
+    assert trace.recorded is not None
+    pools = {pool.name: pool for pool in trace.recorded.pools}
+    assert (pools["hot"].buffers, pools["hot"].most) == (128, 256 if rest else 0)
+    assert [pool.name for pool in pools.values() if pool.remainder] == (["bulk"] if rest else [])
+    report = advise([trace], Request(SATA_SSD))
+    advice = next(each for each in report.advice if each.title.startswith("divide"))
+    assert len(advice.lines.sql) == 1
+    server.query(*advice.lines.sql)
+    now = sizes(server)
+    assert now["hot"] == 256 if rest else now["hot"] > 256
+    assert now["DEFAULT"] == FLOOR or not rest
+    _, after = reads("after.rec")
+    assert after / before == pytest.approx(1 - advice.share, abs=0.03)
 
 
 def test_settings_for_an_algorithm() -> None:

@@ -12,7 +12,7 @@ from tidepool.advice.devices import device_of
 from tidepool.advice.evidence import Prepared, default_rate, prepare
 from tidepool.advice.gains import Errors
 from tidepool.advice.limits import notes_on
-from tidepool.advice.pool_sizes import tried_sizes
+from tidepool.advice.pool_sizes import remainder, tried_sizes
 from tidepool.advice.pools import FENCED, tried_pools
 from tidepool.advice.prices import price_of
 from tidepool.advice.report import (
@@ -211,14 +211,17 @@ def _pool_size_advice(study: Study) -> list[Advice]:
     verdict = next(iter(tried_sizes(study)), None)
     if verdict is None or not verdict.holds:
         return []
-    today, pools = study.setup.pools, verdict.setup.pools
+    changed = [
+        (before, after)
+        for before, after in zip(study.setup.pools, verdict.setup.pools, strict=True)
+        if after.frames != before.frames and after.name != remainder(study)
+    ]
     changes = ", ".join(
         f"{after.name} {size_text(after.frames)} instead of {size_text(before.frames)}"
-        for before, after in zip(today, pools, strict=True)
-        if after.frames != before.frames
+        for before, after in changed
     )
     title = f"divide the buffers otherwise: {changes}"
-    return [_advice(study, "pools", title, verdict, resized(today, pools))]
+    return [_advice(study, "pools", title, verdict, resized(changed))]
 
 
 def _listed(units: Sequence[Unit]) -> str:

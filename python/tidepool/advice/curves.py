@@ -92,18 +92,27 @@ def split(first: TimeCurve, second: TimeCurve, frames: int, least: int, most: in
     return [int(sizes[i]) for i in np.argsort(cost, kind="stable")]
 
 
-def divide(curves: Sequence[TimeCurve], sizes: Sequence[int], least: Sequence[int]) -> list[int]:
+def divide(
+    curves: Sequence[TimeCurve],
+    sizes: Sequence[int],
+    least: Sequence[int],
+    most: Sequence[int] | None = None,
+) -> list[int]:
     """Return sizes of pools such that no two of them save time by dividing theirs otherwise.
 
-    ``sizes`` is where to begin; no pool gets fewer buffers than its ``least``.
+    ``sizes`` is where to begin; no pool gets fewer buffers than its ``least``,
+    or more than its ``most``.
     """
     found = list(sizes)
+    limits = most or [sum(sizes)] * len(sizes)
     while True:
         before = list(found)
         for i in range(1, len(found)):
             for j in range(i):
                 both = found[i] + found[j]
-                size = split(curves[i], curves[j], both, least[i], both - least[j])[0]
+                fewest = max(least[i], both - limits[j])
+                largest = min(limits[i], both - least[j])
+                size = split(curves[i], curves[j], both, fewest, largest)[0]
                 cost = curves[i].at(size) + curves[j].at(both - size)
                 if cost < (1 - NOTICEABLE) * (curves[i].at(found[i]) + curves[j].at(found[j])):
                     found[i], found[j] = size, both - size

@@ -109,15 +109,13 @@ def without_pools(spec: PolicySpec, today: PolicySpec, names: Iterable[str]) -> 
     return Lines(settings, tuple(statements))
 
 
-def resized(today: Sequence[PoolSpec], pools: Sequence[PoolSpec]) -> Lines:
-    """Return the lines that give today's pools other sizes; those that shrink come first."""
-    changed = [(b.frames - a.frames, b) for a, b in zip(today, pools, strict=True)]
-    changed.sort(key=lambda each: each[0])
+def resized(changed: Sequence[tuple[PoolSpec, PoolSpec]]) -> Lines:
+    """Return the lines that make each pool, given as it is, the other; smaller ones come first."""
+    ordered = sorted(changed, key=lambda each: each[1].frames - each[0].frames)
     return Lines(
         sql=tuple(
             f"ALTER BUFFER POOL {_quoted(pool.name)} SET SIZE '{size_text(pool.frames)}';"
-            for change, pool in changed
-            if change
+            for _, pool in ordered
         )
     )
 

@@ -21,13 +21,27 @@ DEFAULT = "DEFAULT"  # the name of the pool of number 0
 
 @dataclass(frozen=True)
 class RecordedPool:
-    """A buffer pool of the server: its number in the recording, and its definition."""
+    """A buffer pool of the server: its number in the recording, and its definition.
+
+    Attributes:
+        number: in the recording; 0: DEFAULT.
+        name: as SQL has it.
+        algorithm: that it ran.
+        parameters: of the algorithm, as given; the others have their defaults.
+        buffers: that it had.
+        remainder: whether these are what other pools leave.
+        least: buffers that self-tuning leaves it.
+        most: that self-tuning may give it; 0: any number.
+    """
 
     number: int
     name: str
     algorithm: str
     parameters: str
     buffers: int
+    remainder: bool = False
+    least: int = 0
+    most: int = 0
 
     @property
     def policy(self) -> str:
@@ -245,7 +259,7 @@ def _check_type(what: str, value: object, kind: str) -> None:
 
 def _pool(members: object) -> RecordedPool:
     pool = _members(RecordedPool, members)
-    if not 0 <= pool.number < 256 or pool.buffers < 0:
+    if not 0 <= pool.number < 256 or min(pool.buffers, pool.least, pool.most) < 0:
         raise ValueError("a pool is out of range")
     return pool
 

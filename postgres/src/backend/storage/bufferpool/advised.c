@@ -287,6 +287,33 @@ read_counts(const BufferPool *pool, uint64 *requests, uint64 *reads)
 		pg_atomic_read_u64(&counters[BUFFERPOOL_EXTENDS]);
 }
 
+/* Let others see what is known of the pool so far. */
+static void
+publish(Advised *pool, int number)
+{
+	BufferPoolAdvice *published = &pool->published;
+	const tp_advice *advice = &pool->advice;
+	BufferPoolAdvice copy;
+
+	published->requests = advice->requests;
+	published->reads = advice->reads;
+	published->page_time = pool->timed_pages > 0 ?
+		pool->timed_milliseconds / pool->timed_pages : -1;
+	for (uint32 policy = 0; policy < advice->policies; policy++)
+		for (uint32 size = 0; size < TP_ADVICE_SIZES; size++)
+		{
+			published->estimates[policy][size] =
+				tp_advice_reads(advice, policy, size);
+			for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
+				published->relations[i].reads[policy][size] =
+					tp_advice_relation_reads(advice, policy, size, i);
+		}
+	copy = *published;
+	for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
+		copy.relations[i].requests /= published->sample_rate;
+	BufferPoolPublishAdvice(number, &copy);
+}
+
 /* End the simulation of a pool. */
 void
 BufferPoolForgetAdvice(int number)
@@ -363,6 +390,7 @@ begin_pool(BufferPool *buffer_pool, const BufferPoolDefinition *definition)
 	seed(pool, number);
 	read_counts(buffer_pool, &pool->requests, &pool->reads);
 	advised[number] = pool;
+	publish(pool, number);		/* advice that is based on nothing yet */
 	BufferPoolSetSampleRate(number, pool->advice.rate);
 }
 
@@ -449,32 +477,6 @@ count(Advised *pool, BufferPool *buffer_pool, double seconds)
 	pool->timed_pages += pages;
 	pool->timed_milliseconds += nanoseconds / 1e6;
 	tp_advice_resized(&pool->advice, BufferPoolSize(buffer_pool));
-}
-
-static void
-publish(Advised *pool, int number)
-{
-	BufferPoolAdvice *published = &pool->published;
-	const tp_advice *advice = &pool->advice;
-	BufferPoolAdvice copy;
-
-	published->requests = advice->requests;
-	published->reads = advice->reads;
-	published->page_time = pool->timed_pages > 0 ?
-		pool->timed_milliseconds / pool->timed_pages : -1;
-	for (uint32 policy = 0; policy < advice->policies; policy++)
-		for (uint32 size = 0; size < TP_ADVICE_SIZES; size++)
-		{
-			published->estimates[policy][size] =
-				tp_advice_reads(advice, policy, size);
-			for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
-				published->relations[i].reads[policy][size] =
-					tp_advice_relation_reads(advice, policy, size, i);
-		}
-	copy = *published;
-	for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
-		copy.relations[i].requests /= published->sample_rate;
-	BufferPoolPublishAdvice(number, &copy);
 }
 
 /* After so many seconds: count, let fade, publish. */

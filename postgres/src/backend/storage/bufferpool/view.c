@@ -40,7 +40,14 @@ BufferPoolAppendJson(StringInfo text, const BufferPool *pool,
 	escape_json(text, definition->running);
 	appendStringInfoString(text, ",\"parameters\":");
 	escape_json(text, definition->parameters);
-	appendStringInfo(text, ",\"buffers\":%d}", buffers);
+	appendStringInfo(text, ",\"buffers\":%d", buffers);
+	if (definition->remainder)
+		appendStringInfoString(text, ",\"remainder\":true");
+	if (definition->least != 0)
+		appendStringInfo(text, ",\"least\":%d", definition->least);
+	if (definition->most != 0)
+		appendStringInfo(text, ",\"most\":%d", definition->most);
+	appendStringInfoChar(text, '}');
 }
 
 /* While its algorithm is changed, a pool has none; that is not recorded. */
