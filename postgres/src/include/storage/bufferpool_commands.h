@@ -141,12 +141,15 @@ extern char *BufferPoolOptionsWithout(const tp_policy *policy, const char *old,
 extern bool BufferPoolLockDefinitions(bool wait);
 struct BufferPoolStmt;
 extern void ExecBufferPoolStmt(const struct BufferPoolStmt *stmt);
+
+/* statements.c */
 extern const char *show_bufferpool_definitions(void);
 
 /* dependents.c */
 extern char *BufferPoolDependents(const char *name);
 
 /* options.c */
+#define SSD_TIER_OPTION "ssd_tier"	/* of relations and of pools */
 extern bool IsBufferPoolOption(const char *text, size_t length);
 extern bool IsBufferPoolOptionName(const char *name);
 extern bool OptionsNameBufferPool(Datum reloptions, const char *pool);

@@ -30,7 +30,6 @@
 
 #define BUFFER_POOL_OPTION "buffer_pool"
 #define OVERFLOW_OPTION "overflow_buffer_pool"
-#define SSD_TIER_OPTION "ssd_tier"
 
 static const char *const option_names[] = {
 	BUFFER_POOL_OPTION, OVERFLOW_OPTION, SSD_TIER_OPTION
