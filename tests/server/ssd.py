@@ -36,6 +36,8 @@ def with_tier(make: Callable[..., Instance], ssd: Path, pages: int, **settings: 
         "bufferpool__ssd_path": str(ssd),
         "bufferpool__ssd_size": str(pages),
         "bufferpool__ssd_verify": "on",
+        # so that no page is dropped, however busy the machine is
+        "bufferpool__ssd_write_buffers": "4000",
         "io_method": "worker",
         **COSTS,
         **settings,

@@ -22,7 +22,7 @@ from server.ssd import (
 from server.ssd import fill as fill_table
 from tidepool.server import Instance
 
-LIMITS = {"checkpoint_timeout": "1h", "bufferpool__ssd_write_buffers": "4000"}
+LIMITS = {"checkpoint_timeout": "1h"}
 LARGER = {**LIMITS, "shared_buffers": "4MB"}  # for named pools
 
 

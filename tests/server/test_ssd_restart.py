@@ -62,8 +62,7 @@ def is_warm(instance: Instance, expected: str, used: int) -> bool:
 @pytest.mark.parametrize("how", ["clean", "killed", "immediate"])
 def test_warm(start: Start, ssd: Path, policy: str, how: str) -> None:
     """After a clean stop and after a crash nothing is read from the disk that was on the SSD."""
-    # no page is dropped, however busy the machine is
-    instance = start(2000, bufferpool__ssd_policy=policy, bufferpool__ssd_write_buffers="16MB")
+    instance = start(2000, bufferpool__ssd_policy=policy)
     expected = prepare(instance)
     used = stat(instance, "used_pages")
     assert used > 900

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import signal
 import subprocess
 import threading
 from functools import partial
@@ -22,9 +23,7 @@ from server.ssd import (
     read_all,
     refused,
     settle,
-    ssd_directory,
     stat,
-    with_tier,
 )
 from tidepool.server import Instance
 
@@ -47,6 +46,28 @@ def test_second_read_comes_from_the_ssd(start: Start, method: str, combine: str)
     assert reads > 1000
     assert hits > 0.95 * reads
     assert verified == hits
+    check(instance)
+
+
+def test_a_writer_that_falls_behind(start: Start) -> None:
+    """Pages for which it has no room are not written; nobody waits for it."""
+    instance = start(bufferpool__ssd_policy="lru", bufferpool__ssd_write_buffers="64")
+    fill(instance)
+    settle(instance)
+    instance.query("SELECT pg_ssd_tier_reset(), pg_stat_reset_ssd_tier()")
+    writer = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'SSD tier writer'"
+    pid = int(instance.query(writer))
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        first = read_all(instance)
+        admissions, dropped = stat(instance, "admissions", "dropped")
+        assert admissions > 1000
+        assert dropped == admissions - 64
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    settle(instance)
+    assert stat(instance, "writes") == 64
+    assert read_all(instance) == first
     check(instance)
 
 
@@ -100,7 +121,7 @@ def test_policies(start: Start, policy: str) -> None:
 
 def test_written_pages_are_copied_again(start: Start) -> None:
     """A page on the SSD that changes is read from there as it is now."""
-    instance = start(bufferpool__ssd_policy="lru", bufferpool__ssd_write_buffers="4000")
+    instance = start(bufferpool__ssd_policy="lru")
     fill(instance)
     read_all(instance)
     settle(instance)
@@ -216,10 +237,6 @@ def test_gone_pages_leave_the_ssd(start: Start) -> None:
 
 def has_pages(instance: Instance, pages: int) -> bool:
     return bool(stat(instance, "pages") == pages)
-
-
-def has_replayed(standby: Instance, place: str) -> bool:
-    return standby.query(f"SELECT pg_last_wal_replay_lsn() >= '{place}'::pg_lsn") == "t"
 
 
 def test_size(start: Start) -> None:
@@ -435,77 +452,6 @@ def test_no_tier(make: Make) -> None:
         assert "there is no SSD tier" in refused(instance, f"SELECT {call}")
 
 
-def off(make: Make, path: Path | str, **settings: str) -> Instance:
-    """A server whose tier cannot be used, and which runs all the same."""
-    instance = make(bufferpool__ssd_path=str(path), bufferpool__ssd_size="100", **settings)
-    assert instance.query("SELECT pg_ssd_tier_enable()") == "f"
-    assert stat(instance, "status") == "off"
-    fill(instance, 1000)
-    assert instance.query("SELECT count(*) FROM filled") == "1000"
-    return instance
-
-
-def test_two_servers(make: Make, ssd: Path) -> None:
-    """They never share a file."""
-    first = with_tier(make, ssd, 100)
-    second = off(make, ssd)
-    assert "another server uses it" in log(second)
-    first.stop()
-    assert second.query("SELECT pg_ssd_tier_enable()") == "t"
-
-
-def test_bad_places(make: Make, ssd: Path) -> None:
-    """Clear messages, and no tier, where the file cannot or must not be."""
-    assert "No such file or directory" in log(off(make, ssd / "missing"))
-    assert "must be an absolute path" in log(off(make, "relative"))
-    file = ssd / "file"
-    file.write_text("")
-    assert "Not a directory" in log(off(make, file))
-    locked = ssd / "locked"
-    locked.mkdir(mode=0o755)
-    assert "Permission denied" in log(off(make, locked))
-    link = ssd / "tidepool.ssd"
-    victim = ssd / "victim"
-    victim.write_text("precious")
-    victim.chmod(0o666)
-    link.symlink_to(victim)
-    assert "Too many levels of symbolic links" in log(off(make, ssd))
-    link.unlink()
-    link.hardlink_to(victim)
-    assert "others have access to it" in log(off(make, ssd))
-    assert victim.read_text() == "precious"
-    link.unlink()
-    link.mkdir()
-    assert "Is a directory" in log(off(make, ssd))
-
-
-def test_a_directory_by_another_name(make: Make, ssd: Path) -> None:
-    """The path may be a symbolic link to a directory: it is the operator's."""
-    place = ssd / "place"
-    place.mkdir()
-    place.chmod(0o777)
-    (ssd / "link").symlink_to(place)
-    first = with_tier(make, ssd / "link", 100)
-    assert (place / "tidepool.ssd").stat().st_size == 100 * 8192
-    assert "another server uses it" in log(off(make, place))
-    check(first)
-
-
-@pytest.mark.parametrize("linked", [False, True])
-def test_in_the_data_directory(make: Make, ssd: Path, linked: bool) -> None:
-    """Backups would copy it."""
-    instance = make()
-    path = instance.data / "base"
-    if linked:
-        (ssd / "link").symlink_to(path)
-        path = ssd / "link"
-    instance.configure({"bufferpool.ssd_path": str(path), "bufferpool.ssd_size": "100"})
-    instance.stop()
-    instance.start()
-    assert instance.query("SELECT pg_ssd_tier_enable()") == "f"
-    assert "it is in the data directory" in log(instance)
-
-
 def test_unknown_policy(start: Start) -> None:
     """A mistyped name or parameter does not keep the server from starting."""
     instance = start(bufferpool__ssd_policy="lur")
@@ -514,89 +460,3 @@ def test_unknown_policy(start: Start) -> None:
     instance.stop()
     instance = start(bufferpool__ssd_parameters="samples=3")
     assert 'parameters "samples=3" of the SSD tier' in log(instance)
-
-
-def test_standby(make: Make, ssd: Path) -> None:
-    """A standby has a tier of its own, also after its promotion."""
-    primary = with_tier(make, ssd, 2000, wal_level="replica", bufferpool__ssd_policy="lru")
-    fill(primary)
-    other = ssd_directory()
-    standby = make()
-    try:
-        standby.stop("immediate")
-        shutil.rmtree(standby.data)
-        primary.run(
-            primary.bin / "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-X", "stream"
-        )
-        standby.configure(
-            {
-                "bufferpool.ssd_path": str(other),
-                "unix_socket_directories": str(standby.directory),
-            }
-        )
-        standby.start()
-        assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
-        for round_ in range(3):
-            primary.query(f"UPDATE filled SET text = '{round_}' WHERE id % 20 = 0", "CHECKPOINT")
-            if round_ == 1:
-                primary.query("DELETE FROM filled WHERE id > 15000", "VACUUM filled")
-            digest = read_all(primary)
-            place = primary.query("SELECT pg_current_wal_lsn()")
-            wait_for("the standby has replayed it", partial(has_replayed, standby, place))
-            for _ in range(2):
-                assert read_all(standby) == digest
-                settle(standby)
-        assert stat(standby, "hits") > 500
-        check(standby)
-        standby.query("SELECT pg_promote()")
-        standby.query("UPDATE filled SET text = 'mine' WHERE id % 30 = 0", "CHECKPOINT")
-        digest = read_all(standby)
-        assert read_all(standby) == digest
-        check(standby)
-    finally:
-        standby.remove()
-        shutil.rmtree(other)
-
-
-def test_standby_on_the_same_ssd(make: Make, ssd: Path) -> None:
-    """A standby with its primary's settings does without a tier; neither takes the other's."""
-    primary = with_tier(make, ssd, 2000, wal_level="replica", bufferpool__ssd_policy="lru")
-    fill(primary)
-    digest = read_all(primary)
-    settle(primary)
-    standby = make()
-    standby.stop("immediate")
-    shutil.rmtree(standby.data)
-    primary.run(
-        primary.bin / "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-X", "stream"
-    )
-    standby.configure({"unix_socket_directories": str(standby.directory)})
-    standby.start()
-    assert standby.query("SELECT pg_ssd_tier_enable()") == "f"
-    assert stat(standby, "status") == "off"
-    assert f'cannot use "{ssd}/tidepool.ssd" for the SSD tier: another server uses it' in log(
-        standby
-    )
-    assert 'Give each server a directory of its own in "bufferpool.ssd_path".' in log(standby)
-    for _ in range(2):
-        assert read_all(standby) == digest
-        assert read_all(primary) == digest
-    check(primary)
-    # the primary leaves pages and their table, which a server with the same system
-    # identifier finds
-    primary.stop()
-    standby.stop()
-    standby.start()
-    assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
-    assert stat(standby, "used_pages") < 300
-    for _ in range(2):
-        assert read_all(standby) == digest
-        settle(standby)
-    check(standby)
-    primary.start()
-    assert primary.query("SELECT pg_ssd_tier_enable()") == "f"
-    assert read_all(primary) == digest
-    standby.stop()
-    assert primary.query("SELECT pg_ssd_tier_enable()") == "t"
-    assert read_all(primary) == digest
-    check(primary)

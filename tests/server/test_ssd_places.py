@@ -1,0 +1,175 @@
+"""The SSD tier's file: where it can be, and that no two servers ever share it."""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from server.conftest import Make
+from server.load import wait_for
+from server.ssd import check, fill, log, read_all, settle, ssd_directory, stat, with_tier
+from tidepool.server import Instance
+
+
+def off(make: Make, path: Path | str, **settings: str) -> Instance:
+    """A server whose tier cannot be used, and which runs all the same."""
+    instance = make(bufferpool__ssd_path=str(path), bufferpool__ssd_size="100", **settings)
+    assert instance.query("SELECT pg_ssd_tier_enable()") == "f"
+    assert stat(instance, "status") == "off"
+    fill(instance, 1000)
+    assert instance.query("SELECT count(*) FROM filled") == "1000"
+    return instance
+
+
+def test_two_servers(make: Make, ssd: Path) -> None:
+    """They never share a file."""
+    first = with_tier(make, ssd, 100)
+    second = off(make, ssd)
+    assert "another server uses it" in log(second)
+    first.stop()
+    assert second.query("SELECT pg_ssd_tier_enable()") == "t"
+
+
+def test_bad_places(make: Make, ssd: Path) -> None:
+    """Clear messages, and no tier, where the file cannot or must not be."""
+    assert "No such file or directory" in log(off(make, ssd / "missing"))
+    assert "must be an absolute path" in log(off(make, "relative"))
+    file = ssd / "file"
+    file.write_text("")
+    assert "Not a directory" in log(off(make, file))
+    locked = ssd / "locked"
+    locked.mkdir(mode=0o755)
+    assert "Permission denied" in log(off(make, locked))
+    link = ssd / "tidepool.ssd"
+    victim = ssd / "victim"
+    victim.write_text("precious")
+    victim.chmod(0o666)
+    link.symlink_to(victim)
+    assert "Too many levels of symbolic links" in log(off(make, ssd))
+    link.unlink()
+    link.hardlink_to(victim)
+    assert "others have access to it" in log(off(make, ssd))
+    assert victim.read_text() == "precious"
+    link.unlink()
+    link.mkdir()
+    assert "Is a directory" in log(off(make, ssd))
+
+
+def test_a_directory_by_another_name(make: Make, ssd: Path) -> None:
+    """The path may be a symbolic link to a directory: it is the operator's."""
+    place = ssd / "place"
+    place.mkdir()
+    place.chmod(0o777)
+    (ssd / "link").symlink_to(place)
+    first = with_tier(make, ssd / "link", 100)
+    assert (place / "tidepool.ssd").stat().st_size == 100 * 8192
+    assert "another server uses it" in log(off(make, place))
+    check(first)
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_in_the_data_directory(make: Make, ssd: Path, linked: bool) -> None:
+    """Backups would copy it."""
+    instance = make()
+    path = instance.data / "base"
+    if linked:
+        (ssd / "link").symlink_to(path)
+        path = ssd / "link"
+    instance.configure({"bufferpool.ssd_path": str(path), "bufferpool.ssd_size": "100"})
+    instance.stop()
+    instance.start()
+    assert instance.query("SELECT pg_ssd_tier_enable()") == "f"
+    assert "it is in the data directory" in log(instance)
+
+
+def has_replayed(standby: Instance, place: str) -> bool:
+    return standby.query(f"SELECT pg_last_wal_replay_lsn() >= '{place}'::pg_lsn") == "t"
+
+
+def test_standby(make: Make, ssd: Path) -> None:
+    """A standby has a tier of its own, also after its promotion."""
+    primary = with_tier(make, ssd, 2000, wal_level="replica", bufferpool__ssd_policy="lru")
+    fill(primary)
+    other = ssd_directory()
+    standby = make()
+    try:
+        standby.stop("immediate")
+        shutil.rmtree(standby.data)
+        primary.run(
+            primary.bin / "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-X", "stream"
+        )
+        standby.configure(
+            {
+                "bufferpool.ssd_path": str(other),
+                "unix_socket_directories": str(standby.directory),
+            }
+        )
+        standby.start()
+        assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
+        for round_ in range(3):
+            primary.query(f"UPDATE filled SET text = '{round_}' WHERE id % 20 = 0", "CHECKPOINT")
+            if round_ == 1:
+                primary.query("DELETE FROM filled WHERE id > 15000", "VACUUM filled")
+            digest = read_all(primary)
+            place = primary.query("SELECT pg_current_wal_lsn()")
+            wait_for("the standby has replayed it", partial(has_replayed, standby, place))
+            for _ in range(2):
+                assert read_all(standby) == digest
+                settle(standby)
+        assert stat(standby, "hits") > 500
+        check(standby)
+        standby.query("SELECT pg_promote()")
+        standby.query("UPDATE filled SET text = 'mine' WHERE id % 30 = 0", "CHECKPOINT")
+        digest = read_all(standby)
+        assert read_all(standby) == digest
+        check(standby)
+    finally:
+        standby.remove()
+        shutil.rmtree(other)
+
+
+def test_standby_on_the_same_ssd(make: Make, ssd: Path) -> None:
+    """A standby with its primary's settings does without a tier; neither takes the other's."""
+    primary = with_tier(make, ssd, 2000, wal_level="replica", bufferpool__ssd_policy="lru")
+    fill(primary)
+    digest = read_all(primary)
+    settle(primary)
+    standby = make()
+    standby.stop("immediate")
+    shutil.rmtree(standby.data)
+    primary.run(
+        primary.bin / "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-X", "stream"
+    )
+    standby.configure({"unix_socket_directories": str(standby.directory)})
+    standby.start()
+    assert standby.query("SELECT pg_ssd_tier_enable()") == "f"
+    assert stat(standby, "status") == "off"
+    assert f'cannot use "{ssd}/tidepool.ssd" for the SSD tier: another server uses it' in log(
+        standby
+    )
+    assert 'Give each server a directory of its own in "bufferpool.ssd_path".' in log(standby)
+    for _ in range(2):
+        assert read_all(standby) == digest
+        assert read_all(primary) == digest
+    check(primary)
+    # the primary leaves pages and their table, which a server with the same system
+    # identifier finds
+    primary.stop()
+    standby.stop()
+    standby.start()
+    assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
+    assert stat(standby, "used_pages") < 300
+    for _ in range(2):
+        assert read_all(standby) == digest
+        settle(standby)
+    check(standby)
+    primary.start()
+    assert primary.query("SELECT pg_ssd_tier_enable()") == "f"
+    assert read_all(primary) == digest
+    standby.stop()
+    assert primary.query("SELECT pg_ssd_tier_enable()") == "t"
+    assert read_all(primary) == digest
+    check(primary)
