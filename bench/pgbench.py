@@ -320,13 +320,13 @@ def prices(latencies: Sequence[np.ndarray]) -> list[Price]:
 def algorithms(directory: Path, wanted: Sequence[str] = ()) -> list[str]:
     """Return the algorithms that are wanted, or all that the server has.
 
-    Raises TidepoolError if it lacks one: it would begin with the clock instead.
+    Those wanted may have parameters, after a colon.  Raises TidepoolError if it lacks one: it would begin with the clock instead.
     """
     with serving(directory, "clock") as instance:
         instance.query("CREATE EXTENSION IF NOT EXISTS pg_bufferpool")
         known = instance.query("SELECT * FROM pg_bufferpool_algorithms()").splitlines()
     for name in wanted:
-        if name not in known:
+        if name.split(":")[0] not in known:
             raise TidepoolError(f"no algorithm {name}", hint=f"there are {', '.join(known)}")
     return list(wanted) or known
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from server.conftest import Make
-from server.load import wait_for
+from server.load import children, postmaster, wait_for
 from server.ssd import (
     METHODS,
     ROWS,
@@ -49,22 +49,26 @@ def test_second_read_comes_from_the_ssd(start: Start, method: str, combine: str)
     check(instance)
 
 
+def name_of(pid: int) -> str:
+    """What ps shows of a process."""
+    return Path(f"/proc/{pid}/cmdline").read_text()
+
+
 def test_a_writer_that_falls_behind(start: Start) -> None:
     """Pages for which it has no room are not written; nobody waits for it."""
     instance = start(bufferpool__ssd_policy="lru", bufferpool__ssd_write_buffers="64")
     fill(instance)
     settle(instance)
     instance.query("SELECT pg_ssd_tier_reset(), pg_stat_reset_ssd_tier()")
-    writer = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'SSD tier writer'"
-    pid = int(instance.query(writer))
-    os.kill(pid, signal.SIGSTOP)
+    (writer,) = (pid for pid in children(postmaster(instance)) if "SSD tier writer" in name_of(pid))
+    os.kill(writer, signal.SIGSTOP)
     try:
         first = read_all(instance)
         admissions, dropped = stat(instance, "admissions", "dropped")
         assert admissions > 1000
         assert dropped == admissions - 64
     finally:
-        os.kill(pid, signal.SIGCONT)
+        os.kill(writer, signal.SIGCONT)
     settle(instance)
     assert stat(instance, "writes") == 64
     assert read_all(instance) == first
