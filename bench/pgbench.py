@@ -320,7 +320,8 @@ def prices(latencies: Sequence[np.ndarray]) -> list[Price]:
 def algorithms(directory: Path, wanted: Sequence[str] = ()) -> list[str]:
     """Return the algorithms that are wanted, or all that the server has.
 
-    Those wanted may have parameters, after a colon.  Raises TidepoolError if it lacks one: it would begin with the clock instead.
+    Those wanted may have parameters, after a colon.  Raises TidepoolError if the
+    server lacks one: it would begin with the clock instead.
     """
     with serving(directory, "clock") as instance:
         instance.query("CREATE EXTENSION IF NOT EXISTS pg_bufferpool")
