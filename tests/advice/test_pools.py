@@ -158,6 +158,15 @@ def test_a_remainder_pool_gives_what_others_take() -> None:
         assert hot.frames + rest.frames == 1000  # DEFAULT keeps its floor
 
 
+def test_a_remainder_pool_that_keeps_gives_nothing() -> None:
+    trace = with_pools({"DEFAULT": 200, "hot": 300, "rest": 700}, remainder=True, algorithm="keep")
+    hot = replace(trace.recorded.pools[1], algorithm="clock")  # type: ignore[union-attr]
+    pools = (trace.recorded.pools[0], hot, trace.recorded.pools[2])  # type: ignore[union-attr]
+    trace.recorded = replace(trace.recorded, pools=pools)  # type: ignore[type-var]
+    for verdict in tried_sizes(Study([prepare(trace, 1.0)], HDD)):
+        assert verdict.setup.pools[1].frames >= 700
+
+
 @pytest.mark.parametrize(("frames", "limits"), [(300, {"most": 310}), (700, {"least": 690})])
 def test_limits_of_self_tuning_hold(frames: int, limits: Mapping[str, int]) -> None:
     def sizes(**definition: int) -> list[int]:

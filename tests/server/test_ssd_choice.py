@@ -16,7 +16,9 @@ from server.ssd import (
     read_all,
     settle,
     ssd_directory,
+    standby_of,
     stat,
+    wait_for_replay,
     with_tier,
 )
 from server.ssd import fill as fill_table
@@ -402,26 +404,13 @@ def test_standby(make: Make, ssd: Path) -> None:
     )
     fill(primary, "t")
     other = ssd_directory()
-    standby = make()
+    standby = standby_of(make, primary, bufferpool__ssd_path=str(other))
     try:
-        standby.stop("immediate")
-        shutil.rmtree(standby.data)
-        primary.run(
-            primary.bin / "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-X", "stream"
-        )
-        standby.configure(
-            {"bufferpool.ssd_path": str(other), "unix_socket_directories": str(standby.directory)}
-        )
-        standby.start()
         assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
         read(standby, "t")
         assert pages(standby, "t") > 280
         primary.query("ALTER TABLE t SET (ssd_tier = none)")
-        place = primary.query("SELECT pg_current_wal_lsn()")
-        wait_for(
-            "the standby knows it",
-            lambda: standby.query(f"SELECT pg_last_wal_replay_lsn() >= '{place}'::pg_lsn") == "t",
-        )
+        wait_for_replay(standby, primary)
         read(standby, "t")
         assert pages(standby, "t") == 0
         check(standby)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from server.conftest import Make
-from server.load import wait_for
-from server.ssd import check, fill, log, read_all, settle, ssd_directory, stat, with_tier
+from server.ssd import (
+    check,
+    fill,
+    log,
+    read_all,
+    settle,
+    ssd_directory,
+    standby_of,
+    stat,
+    wait_for_replay,
+    with_tier,
+)
 from tidepool.server import Instance
 
 
@@ -85,37 +94,20 @@ def test_in_the_data_directory(make: Make, ssd: Path, linked: bool) -> None:
     assert "it is in the data directory" in log(instance)
 
 
-def has_replayed(standby: Instance, place: str) -> bool:
-    return standby.query(f"SELECT pg_last_wal_replay_lsn() >= '{place}'::pg_lsn") == "t"
-
-
 def test_standby(make: Make, ssd: Path) -> None:
     """A standby has a tier of its own, also after its promotion."""
     primary = with_tier(make, ssd, 2000, wal_level="replica", bufferpool__ssd_policy="lru")
     fill(primary)
     other = ssd_directory()
-    standby = make()
+    standby = standby_of(make, primary, bufferpool__ssd_path=str(other))
     try:
-        standby.stop("immediate")
-        shutil.rmtree(standby.data)
-        primary.run(
-            primary.bin / "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-X", "stream"
-        )
-        standby.configure(
-            {
-                "bufferpool.ssd_path": str(other),
-                "unix_socket_directories": str(standby.directory),
-            }
-        )
-        standby.start()
         assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
         for round_ in range(3):
             primary.query(f"UPDATE filled SET text = '{round_}' WHERE id % 20 = 0", "CHECKPOINT")
             if round_ == 1:
                 primary.query("DELETE FROM filled WHERE id > 15000", "VACUUM filled")
             digest = read_all(primary)
-            place = primary.query("SELECT pg_current_wal_lsn()")
-            wait_for("the standby has replayed it", partial(has_replayed, standby, place))
+            wait_for_replay(standby, primary)
             for _ in range(2):
                 assert read_all(standby) == digest
                 settle(standby)
@@ -137,14 +129,7 @@ def test_standby_on_the_same_ssd(make: Make, ssd: Path) -> None:
     fill(primary)
     digest = read_all(primary)
     settle(primary)
-    standby = make()
-    standby.stop("immediate")
-    shutil.rmtree(standby.data)
-    primary.run(
-        primary.bin / "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-X", "stream"
-    )
-    standby.configure({"unix_socket_directories": str(standby.directory)})
-    standby.start()
+    standby = standby_of(make, primary)
     assert standby.query("SELECT pg_ssd_tier_enable()") == "f"
     assert stat(standby, "status") == "off"
     assert f'cannot use "{ssd}/tidepool.ssd" for the SSD tier: another server uses it' in log(

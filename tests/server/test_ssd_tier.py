@@ -50,8 +50,11 @@ def test_second_read_comes_from_the_ssd(start: Start, method: str, combine: str)
 
 
 def name_of(pid: int) -> str:
-    """What ps shows of a process."""
-    return Path(f"/proc/{pid}/cmdline").read_text()
+    """What ps shows of a process; nothing if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def test_a_writer_that_falls_behind(start: Start) -> None:
@@ -59,18 +62,20 @@ def test_a_writer_that_falls_behind(start: Start) -> None:
     instance = start(bufferpool__ssd_policy="lru", bufferpool__ssd_write_buffers="64")
     fill(instance)
     settle(instance)
-    instance.query("SELECT pg_ssd_tier_reset(), pg_stat_reset_ssd_tier()")
+    instance.query("SELECT pg_ssd_tier_reset()")
+    settle(instance)  # it waits for work, and holds nothing
+    instance.query("SELECT pg_stat_reset_ssd_tier()")
     (writer,) = (pid for pid in children(postmaster(instance)) if "SSD tier writer" in name_of(pid))
     os.kill(writer, signal.SIGSTOP)
     try:
         first = read_all(instance)
-        admissions, dropped = stat(instance, "admissions", "dropped")
-        assert admissions > 1000
-        assert dropped == admissions - 64
+        came, dropped = stat(instance, "admissions + updates", "dropped")
+        assert came > 1000
+        assert came - 64 <= dropped < came
     finally:
         os.kill(writer, signal.SIGCONT)
     settle(instance)
-    assert stat(instance, "writes") == 64
+    assert 0 < stat(instance, "writes") < came // 2  # what was dropped is not written
     assert read_all(instance) == first
     check(instance)
 

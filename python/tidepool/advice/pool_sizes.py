@@ -70,7 +70,7 @@ def _suggested(study: Study, moved: Sequence[PoolSpec]) -> list[int]:
         )
         least = [min(rest.frames, floor(setup.frames))]
     else:
-        least = [min(rest.frames, LEAST_POOL)]
+        least = [rest.frames if _is_fixed(rest) else min(rest.frames, LEAST_POOL)]
     pools = [rest, *moved]
     most = [setup.frames]
     for pool in moved:
