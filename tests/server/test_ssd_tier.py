@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from server.conftest import Make
-from server.load import children, postmaster, wait_for
+from server.load import wait_for
 from server.ssd import (
     METHODS,
     ROWS,
@@ -49,23 +49,50 @@ def test_second_read_comes_from_the_ssd(start: Start, method: str, combine: str)
     check(instance)
 
 
-def name_of(pid: int) -> str:
-    """What ps shows of a process; nothing if it is gone."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
+def writer_of(instance: Instance) -> str:
+    """Its process; nothing if there is none."""
+    return instance.query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'SSD tier writer'")
+
+
+def test_the_writer_is_seen(start: Start) -> None:
+    """It has a row of pg_stat_activity, although it begins before there are sessions."""
+    instance = start()
+    seen = "SELECT usename, datname, state, query FROM pg_stat_activity WHERE pid = "
+    assert instance.query(seen + writer_of(instance)) == "|||"
+
+
+def test_the_writer_ends(start: Start) -> None:
+    """Another one begins, and goes on."""
+    instance = start(bufferpool__ssd_policy="lru")
+    fill(instance)
+    digest = read_all(instance)
+    settle(instance)
+    first = writer_of(instance)
+    os.kill(int(first), signal.SIGTERM)
+    wait_for("there is another writer", lambda: writer_of(instance) not in ("", first))
+    assert stat(instance, "status") == "on"
+    writes = stat(instance, "writes")
+    instance.query("UPDATE filled SET text = text WHERE id % 20 = 0", "CHECKPOINT")
+    assert read_all(instance) == digest
+    settle(instance)
+    assert stat(instance, "writes") > writes + 500
+    check(instance)
 
 
 def test_a_writer_that_falls_behind(start: Start) -> None:
     """Pages for which it has no room are not written; nobody waits for it."""
-    instance = start(bufferpool__ssd_policy="lru", bufferpool__ssd_write_buffers="64")
+    instance = start(
+        bufferpool__ssd_policy="lru",
+        bufferpool__ssd_write_buffers="64",
+        # it would write from the queue, to make room for its own pages
+        bgwriter_lru_maxpages="0",
+    )
     fill(instance)
     settle(instance)
+    writer = int(writer_of(instance))
     instance.query("SELECT pg_ssd_tier_reset()")
     settle(instance)  # it waits for work, and holds nothing
     instance.query("SELECT pg_stat_reset_ssd_tier()")
-    (writer,) = (pid for pid in children(postmaster(instance)) if "SSD tier writer" in name_of(pid))
     os.kill(writer, signal.SIGSTOP)
     try:
         first = read_all(instance)

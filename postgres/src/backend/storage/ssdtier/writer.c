@@ -21,6 +21,7 @@
 #include "storage/latch.h"
 #include "storage/proc.h"
 #include "storage/ssd_tier_internals.h"
+#include "utils/backend_status.h"
 #include "utils/guc.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
@@ -260,6 +261,19 @@ forgive(void)
 
 /* ---- the worker ---- */
 
+/*
+ * What connects to a database enters pg_stat_activity when it does.  This worker
+ * begins before that is possible, so it enters by itself, with no user, database
+ * or state.
+ */
+static void
+show_activity(void)
+{
+	pgstat_beinit();
+	pgstat_bestart_initial();
+	pgstat_report_activity(STATE_UNDEFINED, NULL);
+}
+
 void
 SsdTierRegisterWriter(void)
 {
@@ -285,6 +299,7 @@ SsdTierWriterMain(Datum main_arg)
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	BackgroundWorkerUnblockSignals();
+	show_activity();
 	before_shmem_exit(forget_writer, 0);
 	pg_atomic_write_u32(&SsdTier.shared->writer, (uint32) MyProcNumber);
 
@@ -316,5 +331,5 @@ SsdTierWriterMain(Datum main_arg)
 						 more ? 0 : idle ? NAP_MILLISECONDS : RETRY_MILLISECONDS,
 						 WAIT_EVENT_SSD_TIER_MAIN);
 	}
-	proc_exit(0);
+	proc_exit(1);				/* unless the server stops, start it again */
 }
