@@ -11,6 +11,7 @@ chance does.
 
 - scans: `pbm` on the workloads of predictive_improvements.py, and on streams
   of scans that do not announce their speed, without and with pauses;
+- points: `pbm` on the workloads of baselines.py;
 - trails: `pbm` on the workloads of trailing_scans.py;
 - pins: policies that search or sample, where scans pin what they read ahead
   (victim_search.py);
@@ -39,6 +40,7 @@ from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
 
+import baselines
 import numpy as np
 import trailing_scans
 from common import replay, report, tpch
@@ -56,10 +58,11 @@ from tidepool.traces.model import Trace
 ROOT = Path(__file__).resolve().parents[1]
 SCANS_H = "core/include/tidepool/prediction/scan.h"
 TRAIL_H = "core/include/tidepool/prediction/trail.h"
+NEWCOMERS_H = "core/prediction/newcomers.h"
 STREAMS_H = "core/include/tidepool/tier/streams.h"
 EXTENTS_H = "core/include/tidepool/tier/extents.h"
 EXTENTS_C = "core/tier/extents.c"
-RANDOM = ("scans", "trails", "pins")  # groups that draw random numbers
+RANDOM = ("scans", "points", "trails", "pins")  # groups that draw random numbers
 SEED = "other seeds"  # in place of a constant's name
 
 
@@ -103,6 +106,9 @@ CONSTANTS = (
     Constant("TP_HISTORY_REGIONS", SCANS_H, "scans", ("32", "512")),
     Constant("TP_HISTORY_SCANS", SCANS_H, "scans", ("8", "128")),
     Constant("LOAD_ORDER_SCANS", "core/prediction/load_order.h", "scans", ("1", "4")),
+    Constant("WINDOW", NEWCOMERS_H, "points", ("2", "32")),
+    Constant("CORRELATED", NEWCOMERS_H, "points", ("2", "32", "1000000")),
+    Constant("MEAN_DECAY", NEWCOMERS_H, "points", ("0.5", "1", "1e9")),
     Constant("TP_TRAIL_EVERY", TRAIL_H, "trails", ("1", "4", "64", "256")),
     Constant("SAMPLE_TRIES", "core/include/tidepool/parts/sample.h", "pins", ("1", "16")),
     Constant("TP_LOOKS_AGAIN", "core/include/tidepool/parts/search.h", "pins", ("1", "8")),
@@ -164,6 +170,14 @@ def scans(scale: int, seed: int) -> Found:
     return found
 
 
+def points(length: int, seed: int) -> Found:
+    found = {}
+    for name, trace in baselines.workloads(length).items():
+        runs = replay(trace, ("pbm",), baselines.SHARES, seed)
+        found.update({f"{name}, {s}": runs.misses["pbm", s] for s in baselines.SHARES})
+    return found
+
+
 def trails(references: int, seed: int) -> Found:
     found = {}
     shares = trailing_scans.SHARES
@@ -215,6 +229,8 @@ def measure(group: str, seed: int, quick: bool, files: list[str]) -> Found:
     """Replay the group's workloads with the extension that is imported."""
     if group == "scans":
         return scans(64 if quick else 16, seed)
+    if group == "points":
+        return points(100_000 if quick else 500_000, seed)
     if group == "trails":
         return trails(40_000 if quick else trailing_scans.REFERENCES, seed)
     if group == "pins":

@@ -47,13 +47,17 @@
  *	8. The candidates remembered are each process's own, so a choice takes no
  *	   lock.
  *	9. References at the same time count as one (page_history.h).
- *	10. Of the candidates kept (2) that are expected at the same time, or not
+ *	10. With frequency=auto, pages referenced once are expected as such pages
+ *	   come back here, and references that follow each other within a
+ *	   transaction are one (newcomers.h).  The paper expects the former never,
+ *	   and counts each of the latter.
+ *	11. Of the candidates kept (2) that are expected at the same time, or not
  *	   at all, a clean one goes before a dirty one: whoever evicts the latter
  *	   must write it, and perhaps the WAL first.  Those kept are the ones used
  *	   least recently: to look for a clean page among all that were looked at
  *	   saved more writes, but cost misses.
  *	The paper's is remember=0,neighbours=off,scan_history=off with frequency=on
- *	or off, except for 5 to 9.
+ *	or off, except for 5 to 9 and 11.
  *
  * Costs: an estimate looks at all scans of the page's relation (a few
  * nanoseconds each).  An eviction makes samples of them and a few more, each
@@ -69,6 +73,7 @@
 
 #include "prediction/candidates.h"
 #include "prediction/load_order.h"
+#include "prediction/newcomers.h"
 #include "prediction/reason.h"
 
 enum
@@ -105,6 +110,7 @@ typedef struct pbm_state
 {
 	uint64_t	now;			/* of the last miss or, in a shared pool, of
 								 * one in the last millisecond; for coldest */
+	newcomer_stats newcomers;
 } pbm_state;
 
 /* One process's. */
@@ -113,6 +119,7 @@ typedef struct pbm_choice
 	chosen_frames chosen;		/* victims of the last choice, and candidates
 								 * remembered from it */
 	load_order	order;			/* of the frames */
+	newcomers_seen seen;
 } pbm_choice;
 
 _Static_assert(sizeof(pbm_choice) <= TP_CHOOSER_SIZE, "a choice fits a chooser");
@@ -139,6 +146,14 @@ ranking_of(const tp_pool *pool)
 	};
 
 	return rank;
+}
+
+/* What is known of newcomers; NULL: nothing, as in the paper. */
+static newcomer_stats *
+newcomers_of(const tp_pool *pool)
+{
+	return param(pool, PARAM_FREQUENCY) == FREQUENCY_AUTO ?
+		&tp_state(pool, pbm_state)->newcomers : NULL;
 }
 
 /* Does the reference count for the page's history? */
@@ -169,10 +184,13 @@ static void
 pbm_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
 	page_history *page = page_history_of(pool, frame);
+	newcomer_stats *all = newcomers_of(pool);
 
 	if (!page_history_is_new(page, access))
 		return;
-	page_history_add(page, access, counts(pool, access));
+	if (page_history_add(page, access, counts(pool, access),
+						 all != NULL ? newcomers_period(all) : 0) && all != NULL)
+		newcomers_return(all);
 }
 
 static inline double
@@ -185,8 +203,12 @@ sooner(double a, double b)
 static inline double
 by_frequency(const tp_pool *pool, const page_history *page, uint64_t now)
 {
-	return param(pool, PARAM_FREQUENCY) == FREQUENCY_OFF ? TP_NEVER :
-		page_history_frequency(page, now);
+	if (param(pool, PARAM_FREQUENCY) == FREQUENCY_OFF)
+		return TP_NEVER;
+	if (param(pool, PARAM_FREQUENCY) == FREQUENCY_AUTO &&
+		page_history_is_newcomer(page))
+		return newcomers_wait(newcomers_of(pool), page_history_age(page, now));
+	return page_history_frequency(page, now);
 }
 
 /*
@@ -215,7 +237,8 @@ estimate(const tp_pool *pool, tp_scan_found *found, uint32_t frame,
 						   tp_scan_expected_access(scans, found, it, from, now) :
 						   tp_scan_next_access_from(scans, found, it, from, now));
 	}
-	*source = predicted <= frequency ? TP_BY_PREDICTION : TP_BY_FREQUENCY;
+	*source = predicted <= frequency ? TP_BY_PREDICTION :
+		page_history_is_newcomer(page) ? TP_BY_RECENCY : TP_BY_FREQUENCY;
 	return sooner(predicted, frequency);
 }
 
@@ -279,8 +302,13 @@ consider(search *s, uint32_t frame)
 static void
 consider_all(search *s, const uint32_t *frames, uint32_t count)
 {
+	newcomers_seen *seen = &tp_choice(s->pool, pbm_choice)->seen;
+
 	for (uint32_t i = 0; i < count; i++)
+	{
+		newcomers_look(seen, page_history_of(s->pool, frames[i]), s->now);
 		consider(s, frames[i]);
+	}
 }
 
 static uint32_t
@@ -405,7 +433,12 @@ pbm_victim(const tp_pool *pool, tp_page incoming, tp_usable usable, void *arg,
 static void
 pbm_admit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
+	newcomer_stats *all = newcomers_of(pool);
+
 	set_now(pool, access->now);
+	if (all != NULL)
+		newcomers_load(all, &tp_choice(pool, pbm_choice)->seen,
+					   pool->header->frames, access->now);
 	page_history_begin(page_history_of(pool, frame), access,
 					   counts(pool, access));
 	tp_ring_add(pool, FRAMES, frame);
@@ -510,6 +543,15 @@ pbm_reinstate(const tp_pool *pool, uint32_t frame, const tp_standing *standing,
 	load_order_add(pool, &tp_choice(pool, pbm_choice)->order, frame, 0);
 }
 
+static void
+pbm_resume(const tp_pool *pool, const void *saved, uint32_t frames)
+{
+	const pbm_state *state = saved;
+
+	(void) frames;
+	newcomers_resume(&tp_state(pool, pbm_state)->newcomers, &state->newcomers);
+}
+
 static int
 pbm_check(const tp_pool *pool, tp_report report, void *arg)
 {
@@ -517,6 +559,7 @@ pbm_check(const tp_pool *pool, tp_report report, void *arg)
 	const ranking rank = ranking_of(pool);
 	int			bad = load_order_check(pool, &choice->order, report, arg);
 
+	bad += newcomers_check(&tp_state(pool, pbm_state)->newcomers, report, arg);
 	bad += chosen_check(&choice->chosen, &rank, report, arg);
 	for (uint32_t i = 0; i < pool->header->frames; i++)
 		bad += page_history_check(pool, tp_member(pool, i), report, arg);
@@ -604,6 +647,7 @@ const tp_policy tp_policy_pbm = {
 	.upcoming = pbm_upcoming,
 	.describe_standing = pbm_describe_standing,
 	.reinstate = pbm_reinstate,
+	.resume = pbm_resume,
 	.describe = pbm_describe,
 	.check = pbm_check,
 };

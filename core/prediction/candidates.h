@@ -169,7 +169,7 @@ next_chosen(const tp_pool *pool, chosen_frames *chosen, tp_usable usable,
 
 /*
  * Rank the remembered candidates by their old estimates, without touching
- * their pages.  Returns how many there are.
+ * their pages.  Returns how many there are, which is less than rank->keep.
  */
 static inline uint32_t
 rank_remembered(const chosen_frames *chosen, const ranking *rank, uint64_t now,
@@ -177,20 +177,22 @@ rank_remembered(const chosen_frames *chosen, const ranking *rank, uint64_t now,
 {
 	uint32_t	n = 0;
 
-	for (uint32_t i = rank->victims; i < chosen->count; i++)
+	for (uint32_t i = rank->victims; i < chosen->count; i++, n++)
 	{
 		const chosen_frame *c = &chosen->list[i];
+		candidate  *remembered = &list[n];
 		double		wait = c->expected - (double) now;
-		candidate	remembered;
 
-		remembered.frame = c->frame;
-		remembered.generation = c->generation;
-		remembered.wait = wait > 0 ? wait : 0;
-		remembered.last = c->last;
-		remembered.stale = true;
-		remembered.usable = false;
-		remembered.dirty = false;
-		n = rank_candidate(list, n, rank, &remembered);
+		remembered->frame = c->frame;
+		remembered->generation = c->generation;
+		remembered->wait = wait > 0 ? wait : 0;
+		remembered->last = c->last;
+		remembered->stale = true;
+		remembered->usable = false;
+		remembered->dirty = false;
+		/* they are stored in order, but for those that were dirty */
+		if (n > 0 && is_further(remembered, remembered - 1, rank->lru))
+			move_candidate(list, n + 1, n, rank->lru);
 	}
 	return n;
 }

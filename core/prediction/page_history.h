@@ -14,6 +14,7 @@
 #ifndef TIDEPOOL_PAGE_HISTORY_H
 #define TIDEPOOL_PAGE_HISTORY_H
 
+#include "tidepool/assertion.h"
 #include "tidepool/frame.h"
 #include "tidepool/prediction/trail.h"
 #include "tidepool/relaxed.h"
@@ -84,27 +85,39 @@ page_history_is_new(const page_history *page, const tp_access *access)
 	return tp_load64(&page->last) != access->now;
 }
 
-/* The page was referenced, at another time than before. */
-static inline void
-page_history_add(page_history *page, const tp_access *access, bool counts)
+/* Has the page been referenced once by what counts? */
+static inline bool
+page_history_is_newcomer(const page_history *page)
 {
-	float		gap;
-	float		interval;
+	return tp_load_float(&page->since) < __builtin_inff() &&
+		!(tp_load_float(&page->interval) < __builtin_inff());
+}
 
-	gap = (float) page_history_age(page, access->now);
-	interval = tp_load_float(&page->interval);
+/*
+ * The page was referenced, at another time than before.  A reference that comes
+ * within `period` microseconds of the last one that counts is one with that, and
+ * does not count.  Returns whether the page was a newcomer and is not any more.
+ */
+static inline bool
+page_history_add(page_history *page, const tp_access *access, bool counts,
+				 float period)
+{
+	float		gap = (float) page_history_age(page, access->now);
+	float		interval = tp_load_float(&page->interval);
+	bool		first = !(interval < __builtin_inff());
+
 	tp_store64(&page->last, access->now);
-	if (!counts)
+	if (!counts || gap < period)
 	{
 		tp_store_float(&page->since, gap);
-		return;
+		return false;
 	}
 	/* the second reference gives the first gap: nothing to smooth yet */
-	if (interval < __builtin_inff())
-		gap = interval + INTERVAL_WEIGHT * (gap - interval);
-	tp_store_float(&page->interval, gap);
+	tp_store_float(&page->interval,
+				   first ? gap : interval + INTERVAL_WEIGHT * (gap - interval));
 	tp_store_float(&page->since, 0);
 	tp_store64(&page->trail, tp_is_trail(access->scan) ? access->scan : 0);
+	return first && gap < __builtin_inff();
 }
 
 /*

@@ -138,7 +138,7 @@ of_a_pool_no_larger_than_the_sample_nothing(void **unused)
 static void
 pbm_looks_only_at_what_it_would_take(void **unused)
 {
-	fixture    *f = fixture_new("pbm", "samples=10,remember=8", FIXTURE_CAPACITY);
+	fixture    *f = fixture_new("pbm", "samples=10,remember=8,frequency=2", FIXTURE_CAPACITY);
 	uint32_t	frames[TP_MAX_EXPECTED];
 	look_log	made;
 

@@ -6,9 +6,11 @@
  * all parameters that go beyond the paper are off unless a test is about them.
  * A scan reads a block a microsecond, and a reference takes as long.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "fixture.h"
+#include "prediction/page_history.h"
 #include "tidepool/prediction/trail.h"
 
 /* As the paper has it; 1 is frequency=on, 2 off. */
@@ -215,6 +217,59 @@ intervals_span_references_that_do_not_count(void **unused)
 	fixture_run(f, "2");		/* 2: 1 + (3 - 1) / 4 = 1.5; 1: 3, 2 ago */
 	fixture_run(f, "3");
 	expect_and_free(f, "frames: 3 2 | listed=1 | due=1 | next=1");
+}
+
+/*
+ * 1 and 2 were frequent once.  What comes later is referenced again after two
+ * others have come, and then not any more.  The paper's keeps 1 and 2 for ever.
+ */
+static void
+what_was_frequent_goes_before_newcomers_that_return(void **unused)
+{
+	const char *const frequencies[] = {
+		PAPER "frequency=0,samples=16", PAPER "frequency=1,samples=16"
+	};
+
+	(void) unused;
+	for (int on = 0; on < 2; on++)
+	{
+		fixture    *f = pool(frequencies[on], 16, "1 2 1 2 1 2");
+		char		text[32];
+
+		f->now += 100000;
+		for (int i = 100; i < 160; i++)
+		{
+			snprintf(text, sizeof(text), "%d %d", i, i - 2);
+			fixture_run(f, text);
+		}
+		f->hits = 0;
+		fixture_run(f, "1 2");
+		assert_int_equal(f->hits, on ? 2 : 0);
+		fixture_free(f);
+	}
+}
+
+/*
+ * Each page is referenced three times in a row: once, when the pool has come to
+ * know how fast pages come in.  One of them again, after others have come.
+ */
+static void
+references_in_a_row_are_one(void **unused)
+{
+	fixture    *f = pool(PAPER "frequency=0,samples=64", 64, "");
+	char		text[32];
+
+	(void) unused;
+	for (int i = 0; i < 64; i++)
+	{
+		snprintf(text, sizeof(text), "%d %d %d", i, i, i);
+		fixture_run(f, text);
+	}
+	for (int i = 30; i < 64; i++)
+		assert_true(page_history_is_newcomer(page_history_of(&f->pool, i)));
+	fixture_run(f, "40");
+	assert_false(page_history_is_newcomer(page_history_of(&f->pool, 40)));
+	fixture_free(f);
 }
 
 static uint64_t
@@ -549,6 +604,8 @@ main(void)
 		TEST(references_at_the_same_time_count_as_one),
 		TEST(references_through_registered_scans_do_not_count),
 		TEST(intervals_span_references_that_do_not_count),
+		TEST(what_was_frequent_goes_before_newcomers_that_return),
+		TEST(references_in_a_row_are_one),
 		TEST(pages_wait_for_trailing_index_scans),
 		TEST(followers_that_do_not_come_are_given_up),
 		TEST(victims_are_chosen_in_bulk),

@@ -51,11 +51,4 @@ tp_drawn_member(const tp_pool *pool, uint64_t seed, uint64_t number)
 	return tp_member_by(pool, tp_mix64(seed + (number + 1) * TP_RANDOM_STEP));
 }
 
-/* What tp_random_member will return after `others` other draws. */
-static inline uint32_t
-tp_expected_member(const tp_pool *pool, uint32_t others)
-{
-	return tp_drawn_member(pool, pool->chooser->random_state, others);
-}
-
 #endif							/* TIDEPOOL_RANDOM_H */

@@ -40,6 +40,24 @@ sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
 }
 
 /*
+ * The frames of the first `count` draws in the sequence with this seed.  Their nodes and extra bytes are prefetched, so that the cache misses
+ * overlap.
+ */
+static inline void
+sample_draw(const tp_pool *pool, uint64_t seed, uint32_t count, uint32_t *frames)
+{
+	/* a copy, which storing a frame cannot change: nothing is loaded again */
+	const tp_pool view = *pool;
+
+	for (uint32_t i = 0; i < count; i++)
+	{
+		frames[i] = tp_drawn_member(&view, seed, i);
+		__builtin_prefetch(&view.nodes[frames[i]]);
+		__builtin_prefetch(tp_extra(&view, frames[i]));
+	}
+}
+
+/*
  * Up to `want` (1 .. SAMPLE_MAX) resident usable frames.  Returns how many; 0
  * only if there is none.
  *
@@ -48,15 +66,13 @@ sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
  * unusable ones in vain, at most SAMPLE_TRIES * want times.  If all draws are
  * in vain, the sample is the first usable member from one more random index
  * on.
- *
- * Nodes and extra bytes are prefetched as frames are drawn, so that the cache
- * misses overlap.
  */
 static inline uint32_t
 sample_frames(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
 			  uint32_t *frames)
 {
 	uint32_t	n = pool->header->frames;
+	uint64_t   *random = &pool->chooser->random_state;
 	uint32_t	tries = SAMPLE_TRIES * want;
 	uint32_t	found = 0;
 
@@ -68,12 +84,8 @@ sample_frames(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
 		uint32_t	drawn = want - found < tries ? want : found + tries;
 
 		tries -= drawn - begin;
-		for (uint32_t i = begin; i < drawn; i++)
-		{
-			frames[i] = tp_random_member(pool);
-			__builtin_prefetch(&pool->nodes[frames[i]]);
-			__builtin_prefetch(tp_extra(pool, frames[i]));
-		}
+		sample_draw(pool, *random, drawn - begin, frames + begin);
+		*random += (drawn - begin) * TP_RANDOM_STEP;
 		for (uint32_t i = begin; i < drawn; i++)
 			if (tp_is_resident(pool, frames[i]) &&
 				(usable == NULL || usable(arg, frames[i])))
@@ -153,12 +165,7 @@ sample_expect(const tp_pool *pool, uint32_t want, uint32_t *frames)
 
 	if (pool->header->frames <= want)
 		return 0;
-	for (uint32_t i = 0; i < n; i++)
-	{
-		frames[i] = tp_expected_member(pool, i);
-		__builtin_prefetch(&pool->nodes[frames[i]]);
-		__builtin_prefetch(tp_extra(pool, frames[i]));
-	}
+	sample_draw(pool, pool->chooser->random_state, n, frames);
 	return want == 1 ? 1 : 0;
 }
 

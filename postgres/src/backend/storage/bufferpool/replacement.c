@@ -508,6 +508,7 @@ report_page(BufferPool *pool, BufferDesc *buf, tp_page page, uint32 flags,
 		BufferPoolQueueAdmission(pool, buf->buf_id, page, flags);
 	else if (!BufferPoolKnowsPage(pool, buf->buf_id, &known))
 	{
+		BufferPoolFollowReset(pool);
 		tp_admit(&pool->core, buf->buf_id, page, &access);
 		/* prepare this process's next choice, which others do not affect */
 		expect_victim(pool);
