@@ -24,7 +24,9 @@ With --transactions-only there are no scans: clients run transactions like
 TPC-C's (tpcc.py), under clock and pbm side by side in turns, as in miss_path.py.
 Goal: the throughput of pbm is within 1 % of clock's; with "?" two standard errors
 may decide.  "clock" in that table is clock as the other server: what the method
-cannot tell apart.
+cannot tell apart.  A recording of such transactions under clock is then replayed
+under more algorithms, with several numbers of buffers: what they would read of the
+same references.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -45,11 +49,14 @@ from common import count, report
 from dots import Panel, draw
 from live import STOCK, copied, counters, huge_pages, programs, read_all, scratch, serving, told
 from miss_path import Server, take_turns
-from pgbench import CPUS, algorithms, medians, throughput
+from pgbench import CPUS, algorithms, command, medians, throughput
 from streams import FIRST, LAST, Spread, tell
 
+from tidepool import parse_policy
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
+from tidepool.simulation import Cell, simulate
+from tidepool.traces import open_trace
 from tidepool.workloads import tpch, ycsb
 
 ALGORITHMS = ("clock", "arc", "lirs", "watt", "pbm", "pbm_pq")
@@ -64,6 +71,9 @@ SETTINGS = {"wal_level": "minimal", "max_wal_senders": "0", "bgwriter_lru_maxpag
 
 SAME_THROUGHPUT = 0.01
 WARM = 4  # seconds
+RECORDS = {"bufferpool.trace_buffers": "65536", "huge_pages": "try"}
+REPLAYED = (*ALGORITHMS, "lru", "2q", "s3fifo", "pbm:frequency=on")
+SIZES = (0.25, 0.5, 1, 2)  # of the server's buffers
 
 
 @dataclass(frozen=True)
@@ -273,6 +283,8 @@ def transactions(args: argparse.Namespace) -> None:
             ]
             rows.append(row(name, starts))
             tell("; ".join(map(str, rows[-1])))
+        tell("recording")
+        replays(one, settings, names, args)
     title = f"transactions like TPC-C's: {size} MB, {args.buffers} of buffers, {CLIENTS} clients"
     columns = ("", "x clock's throughput", "quartiles", "blocks a transaction", "clock's")
     report("oltp_scans_transactions", title, (*columns, "within 1 %"), rows)
@@ -302,6 +314,60 @@ def turns(
         for server in pair:
             tpcc.check(server.instance)
     return found.ratios, found.stock.blocks, found.ours.blocks
+
+
+def record(original: Path, settings: Mapping[str, str], args: argparse.Namespace) -> Path:
+    """Record transactions under clock, beside the data; return the recording."""
+    path = original / "transactions.rec"
+    load = replace(tpcc.WORKLOAD, clients=CLIENTS, scripts=tpcc.scripts(args.warehouses))
+    with (
+        copied(original) as directory,
+        serving(directory, "clock", {**settings, **RECORDS}) as instance,
+    ):
+        throughput(instance, load, WARM, {})
+        inside = directory / path.name
+        start = f"SELECT pg_bufferpool_reset(), pg_bufferpool_trace_start('{inside}')"
+        instance.query("CREATE EXTENSION pg_bufferpool", start)
+        line, environment = command(instance, load, {})
+        done = subprocess.run(
+            [*line, "-t", str(args.transactions)],
+            env=environment,
+            text=True,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        if done.returncode != 0:
+            raise TidepoolError(f"pgbench failed:\n{done.stdout}")
+        instance.query("SELECT pg_bufferpool_trace_stop()")
+        dropped = instance.query("SELECT dropped FROM pg_stat_bufferpool_trace")
+        if dropped != "0":
+            raise TidepoolError(f"the recording lacks {dropped} references")
+        shutil.copy(inside, path)
+    return path
+
+
+def replays(
+    original: Path, settings: Mapping[str, str], names: Sequence[str], args: argparse.Namespace
+) -> None:
+    """Print what the algorithms miss of a recording, as multiples of clock's misses."""
+    recording = open_trace(record(original, settings, args))
+    with serving(original, "clock", settings) as instance:
+        buffers = int(
+            instance.query("SELECT setting FROM pg_settings WHERE name = 'shared_buffers'")
+        )
+    sizes = [round(share * buffers) for share in SIZES]
+    policies = list(dict.fromkeys(("clock", *REPLAYED, *names, "opt")))
+    runs = [(policy, size) for policy in policies for size in sizes]
+    cells = [Cell(parse_policy(policy), size) for policy, size in runs]
+    results = simulate([(recording, cells)])
+    found = {run: result.misses for run, result in zip(runs, results, strict=True)}
+    rows = [
+        (policy, *(f"{found[policy, size] / found['clock', size]:.3f}" for size in sizes))
+        for policy in policies
+    ]
+    title = f"{args.transactions * CLIENTS:,} such transactions replayed: misses / clock's"
+    report("oltp_scans_replays", title, ("buffers", *map(str, sizes)), rows)
 
 
 def row(name: str, starts: Sequence[tuple[np.ndarray, float, float]]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ ranges          random 30 % of the dates, through the index: bitmap heap scans,
                 (bufferpool.synchronize_bitmap_scans is off).
 meeting         the same, but under pbm and pbm_pq a scan begins where it
                 shares most with another one.
-parallel        the same as ranges, with four parallel workers for each query.
+parallel        the same as meeting, with four parallel workers for each query.
 whole           the whole table, sequentially, a quarter as many queries.
                 PostgreSQL reads a table larger than a quarter of
                 shared_buffers through a ring of 256 kB, so that its blocks

@@ -36,6 +36,57 @@ class History:
     def age(self, now: int) -> float:
         return self.since + self.idle(now)
 
+    def is_newcomer(self) -> bool:
+        """Has the page been referenced once by what counts?"""
+        return self.since < inf and self.interval == inf
+
+
+class Newcomers:
+    """When they return, and which references are one, by what was seen in windows."""
+
+    def __init__(self) -> None:
+        self.began = 0
+        self.wait = self.mean_age = self.period = 0.0
+        self.loads = self.untold = 0
+        # looked at: of all pages, and ages of newcomers; told of, and not yet
+        self.looked = self.looked_untold = 0
+        self.ages: list[int] = []
+        self.ages_untold: list[int] = []
+        self.returned = 0
+
+    def expected(self, age: float) -> float:
+        return self.wait + age * (self.wait / self.mean_age) if self.wait else inf
+
+    def look(self, history: History, now: int) -> None:
+        self.looked_untold += 1
+        if history.is_newcomer():
+            self.ages_untold.append(int(history.age(now)))
+
+    def load(self, frames: int, now: int) -> None:
+        self.untold += 1
+        window = frames // 8 + 1
+        if self.untold < min(16, window):
+            return
+        windows, self.loads = self.loads // window, self.loads + self.untold
+        self.looked += self.looked_untold
+        self.ages += self.ages_untold
+        self.untold = self.looked_untold = 0
+        self.ages_untold = []
+        if self.loads // window != windows:
+            self.end_window(frames, now)
+            self.began, self.looked, self.returned, self.ages = now, 0, 0, []
+
+    def end_window(self, frames: int, now: int) -> None:
+        if self.began == 0:
+            return
+        took = max(1, now - self.began)
+        self.period = single(min(took / 8, 200_000))
+        if sum(self.ages) > 0:
+            count = len(self.ages)
+            rate = (self.returned or 0.5) / took
+            self.mean_age = single(sum(self.ages) / count)
+            self.wait = single(0.75 * (count / self.looked * frames) / rate)
+
 
 @dataclass
 class Candidate:
@@ -90,6 +141,7 @@ class PBM(Model):
         self.expected: dict[int, float] = {}  # of the frames in list, when estimated
         self.last: dict[int, int] = {}  # likewise, their pages' last
         self.history: dict[int, History] = {}
+        self.newcomers = Newcomers()
         self.version: dict[int, int] = {}  # of a frame: how often its page changed
         self.list: list[tuple[int, int]] = []  # frames, and their versions
         self.due = self.next = 0
@@ -104,6 +156,9 @@ class PBM(Model):
 
     def counts(self) -> bool:
         return self.scan == 0 or self.is_trail() or self.value("frequency") == 1
+
+    def is_auto(self) -> bool:
+        return self.value("frequency") == 0
 
     # ---- estimates ----
 
@@ -120,7 +175,9 @@ class PBM(Model):
             expected = delay - history.age(now)
             if delay < inf and (expected >= 0 or expected > -delay):
                 waits.append(max(0.0, expected))
-        if self.value("frequency") != 2:
+        if self.is_auto() and history.is_newcomer():
+            waits.append(self.newcomers.expected(history.age(now)))
+        elif self.value("frequency") != 2:
             waits.append(max(history.interval, history.age(now)))
         return min(waits)
 
@@ -134,6 +191,7 @@ class PBM(Model):
         return bool(self.value("lru_fallback")) and a.last < b.last
 
     def consider(self, ranked: list[Candidate], frame: int) -> None:
+        self.newcomers.look(self.history[frame], self.now)
         new = self.candidate(frame)
         most = self.value("victims") + self.value("remember")
         if len(ranked) == most and not self.further(new, ranked[-1]):
@@ -163,9 +221,10 @@ class PBM(Model):
             return
         gap = single(history.age(self.now))
         history.last = self.now
-        if not self.counts():
+        if not self.counts() or self.is_auto() and gap < self.newcomers.period:
             history.since = gap
             return
+        self.newcomers.returned += history.is_newcomer()
         if history.interval < inf:
             step = np.float32(0.25) * (np.float32(gap) - np.float32(history.interval))
             gap = float(np.float32(history.interval) + step)
@@ -220,6 +279,8 @@ class PBM(Model):
 
     def on_admit(self, frame: int, page: int, flags: int) -> None:
         self.seen = self.now
+        if self.is_auto():
+            self.newcomers.load(len(self.members), self.now)
         self.version[frame] = self.version.get(frame, 0) + 1
         self.history[frame] = History(
             self.now,
