@@ -326,8 +326,9 @@ def record(original: Path, settings: Mapping[str, str], args: argparse.Namespace
     ):
         throughput(instance, load, WARM, {})
         inside = directory / path.name
-        start = f"SELECT pg_bufferpool_reset(), pg_bufferpool_trace_start('{inside}')"
-        instance.query("CREATE EXTENSION pg_bufferpool", start)
+        instance.query(
+            f"SELECT pg_bufferpool_reset(), pg_bufferpool_trace_start('{inside}')",
+        )
         line, environment = command(instance, load, {})
         done = subprocess.run(
             [*line, "-t", str(args.transactions)],

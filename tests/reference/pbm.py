@@ -221,7 +221,7 @@ class PBM(Model):
             return
         gap = single(history.age(self.now))
         history.last = self.now
-        if not self.counts() or self.is_auto() and gap < self.newcomers.period:
+        if not self.counts() or (self.is_auto() and gap < self.newcomers.period):
             history.since = gap
             return
         self.newcomers.returned += history.is_newcomer()
