@@ -121,8 +121,8 @@ typedef struct tp_field
 #define TP_TAKES_BULK		0x800	/* gets the pages of large scans, bulk
 									 * writes and VACUUM as well: a server
 									 * need not confine them to rings */
-#define TP_HIT_IN_EXTRA		0x1000	/* hit touches the frame's extra bytes
-									 * alone, and does no harm to a frame
+#define TP_HIT_IN_EXTRA		0x1000	/* of the frame, hit touches the extra
+									 * bytes alone, and does no harm to one
 									 * without a page: a caller need not look
 									 * whether it is resident */
 
