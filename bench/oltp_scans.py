@@ -35,7 +35,6 @@ import argparse
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -49,7 +48,7 @@ from common import count, report
 from dots import Panel, draw
 from live import STOCK, copied, counters, huge_pages, programs, read_all, scratch, serving, told
 from miss_path import Server, take_turns
-from pgbench import CPUS, algorithms, command, medians, throughput
+from pgbench import CPUS, algorithms, medians, run_to_end, throughput
 from streams import FIRST, LAST, Spread, tell
 
 from tidepool import parse_policy
@@ -326,20 +325,8 @@ def record(original: Path, settings: Mapping[str, str], args: argparse.Namespace
     ):
         throughput(instance, load, WARM, {})
         inside = directory / path.name
-        instance.query(
-            f"SELECT pg_bufferpool_reset(), pg_bufferpool_trace_start('{inside}')",
-        )
-        line, environment = command(instance, load, {})
-        done = subprocess.run(
-            [*line, "-t", str(args.transactions)],
-            env=environment,
-            text=True,
-            check=False,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        if done.returncode != 0:
-            raise TidepoolError(f"pgbench failed:\n{done.stdout}")
+        instance.query(f"SELECT pg_bufferpool_reset(), pg_bufferpool_trace_start('{inside}')")
+        run_to_end(instance, load, ("-t", args.transactions), {})
         instance.query("SELECT pg_bufferpool_trace_stop()")
         dropped = instance.query("SELECT dropped FROM pg_stat_bufferpool_trace")
         if dropped != "0":

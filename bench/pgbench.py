@@ -138,22 +138,32 @@ def command(
     return line, instance.environment() | {"PGOPTIONS": options}
 
 
-def throughput(
-    instance: Instance, workload: Workload, seconds: int, settings: Mapping[str, str]
-) -> float:
-    """Run for so long; return the transactions a second."""
+def run_to_end(
+    instance: Instance, workload: Workload, length: tuple[str, int], settings: Mapping[str, str]
+) -> str:
+    """Run until the end, ("-T", seconds) or ("-t", transactions); return what pgbench says."""
     line, environment = command(instance, workload, settings)
     done = subprocess.run(
-        [*line, "-T", str(seconds)],
+        [*line, *map(str, length)],
         env=environment,
         text=True,
         check=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    found = re.search(r"tps = ([\d.]+) \(without initial", done.stdout)
-    if done.returncode != 0 or not found:
+    if done.returncode != 0:
         raise TidepoolError(f"pgbench failed:\n{done.stdout}")
+    return done.stdout
+
+
+def throughput(
+    instance: Instance, workload: Workload, seconds: int, settings: Mapping[str, str]
+) -> float:
+    """Run for so long; return the transactions a second."""
+    said = run_to_end(instance, workload, ("-T", seconds), settings)
+    found = re.search(r"tps = ([\d.]+) \(without initial", said)
+    if not found:
+        raise TidepoolError(f"pgbench failed:\n{said}")
     return float(found.group(1))
 
 
