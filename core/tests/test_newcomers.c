@@ -136,6 +136,23 @@ if_none_returns_half_of_one_does(void **unused)
 	assert_true(fabs(newcomers_wait(&all, 0) - 8 * MEAN_DECAY * 790) < 0.1);
 }
 
+/* Another process has told how many were newcomers, not yet of how many. */
+static void
+what_is_told_by_halves_is_not_used(void **unused)
+{
+	newcomer_stats all = after_a_window(18, 4);
+	newcomers_seen seen = {0};
+
+	(void) unused;
+	all.ages = 500;
+	all.waiting = 5;
+	for (uint32_t i = 0; i < 10; i++)
+		newcomers_load(&all, &seen, FRAMES, 2000);
+	assert_true(fabs(newcomers_wait(&all, 0) - MEAN_DECAY * 790) < 0.01);
+	all.mean_age = 0;
+	assert_true(newcomers_wait(&all, 0) == TP_NEVER);
+}
+
 /* Hours without a miss do not make everything one reference. */
 static void
 the_period_is_bounded(void **unused)
@@ -180,6 +197,7 @@ main(void)
 		cmocka_unit_test(the_wait_is_newcomers_by_returns),
 		cmocka_unit_test(the_wait_grows_with_the_age),
 		cmocka_unit_test(if_none_returns_half_of_one_does),
+		cmocka_unit_test(what_is_told_by_halves_is_not_used),
 		cmocka_unit_test(the_period_is_bounded),
 		cmocka_unit_test(time_may_go_back),
 	};

@@ -40,8 +40,8 @@ sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
 }
 
 /*
- * The frames of the first `count` draws in the sequence with this seed.  Their nodes and extra bytes are prefetched, so that the cache misses
- * overlap.
+ * The frames of the first `count` draws in the sequence with this seed.  Their
+ * nodes and extra bytes are prefetched, so that the cache misses overlap.
  */
 static inline void
 sample_draw(const tp_pool *pool, uint64_t seed, uint32_t count, uint32_t *frames)
