@@ -165,6 +165,12 @@ counts(const tp_pool *pool, const tp_access *access)
 }
 
 static void
+pbm_init(const tp_pool *pool)
+{
+	newcomers_init(&tp_state(pool, pbm_state)->newcomers);
+}
+
+static void
 pbm_init_chooser(const tp_pool *pool)
 {
 	load_order_init(&tp_choice(pool, pbm_choice)->order);
@@ -183,15 +189,15 @@ set_now(const tp_pool *pool, uint64_t now)
 static void
 pbm_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 {
-	page_history *page = page_history_of(pool, frame);
 	newcomer_stats *all = newcomers_of(pool);
 
-	if (!page_history_is_new(page, access))
-		return;
-	if (page_history_add(page, access, counts(pool, access),
+	if (page_history_add(page_history_of(pool, frame), access,
+						 counts(pool, access),
 						 all != NULL ? newcomers_period(all) : 0) && all != NULL)
 		newcomers_return(all);
 }
+
+/* ---- estimates ---- */
 
 static inline double
 sooner(double a, double b)
@@ -199,16 +205,64 @@ sooner(double a, double b)
 	return a < b ? a : b;
 }
 
-/* Microseconds until the page is referenced, by its frequency, or TP_NEVER. */
 static inline double
-by_frequency(const tp_pool *pool, const page_history *page, uint64_t now)
+later(double a, double b)
 {
-	if (param(pool, PARAM_FREQUENCY) == FREQUENCY_OFF)
-		return TP_NEVER;
-	if (param(pool, PARAM_FREQUENCY) == FREQUENCY_AUTO &&
-		page_history_is_newcomer(page))
-		return newcomers_wait(newcomers_of(pool), page_history_age(page, now));
-	return page_history_frequency(page, now);
+	return a > b ? a : b;
+}
+
+/* What all estimates of one time go by. */
+typedef struct moment
+{
+	const tp_pool *pool;
+	uint64_t	now;
+	bool		by_frequency;	/* are pages expected by their frequency? */
+	newcomer_outlook newcomers;
+	tp_scan_found found;
+} moment;
+
+static inline moment
+moment_at(const tp_pool *pool, uint64_t now)
+{
+	const newcomer_stats *all = newcomers_of(pool);
+	moment		m = {
+		.pool = pool,
+		.now = now,
+		.by_frequency = param(pool, PARAM_FREQUENCY) != FREQUENCY_OFF,
+		.newcomers.wait = TP_NEVER
+	};
+
+	if (all != NULL)
+		m.newcomers = newcomers_outlook(all);
+	return m;
+}
+
+/* What a page's own references tell. */
+typedef struct by_history
+{
+	double		wait;			/* microseconds until the next one, or
+								 * TP_NEVER */
+	double		age;			/* since the last one that counts; infinite:
+								 * there was none */
+	bool		newcomer;		/* there was one */
+} by_history;
+
+/* An overdue page is expected later and later (Algorithm 2). */
+static inline by_history
+history_at(const moment *m, const page_history *page)
+{
+	double		interval = (double) tp_load_float(&page->interval);
+	by_history	it = {
+		.wait = TP_NEVER,
+		.age = page_history_age(page, m->now)
+	};
+
+	it.newcomer = it.age < TP_NEVER && !(interval < TP_NEVER);
+	if (it.newcomer)
+		it.wait = newcomers_wait(&m->newcomers, it.age);
+	else if (m->by_frequency)
+		it.wait = later(it.age, interval);
+	return it;
 }
 
 /*
@@ -218,28 +272,28 @@ by_frequency(const tp_pool *pool, const page_history *page, uint64_t now)
  * often is enough.
  */
 static double
-estimate(const tp_pool *pool, tp_scan_found *found, uint32_t frame,
-		 double from, uint64_t now, tp_reason *source)
+estimate(moment *m, uint32_t frame, const by_history *own, double from,
+		 tp_reason *source)
 {
+	const tp_pool *pool = m->pool;
 	const struct tp_scans *scans = pool->services->scans;
 	const struct tp_trails *trails = pool->services->trails;
-	const page_history *page = page_history_of(pool, frame);
-	double		frequency = by_frequency(pool, page, now);
 	double		predicted = TP_NEVER;
 
 	if (trails != NULL && param(pool, PARAM_INDEX_SCANS))
-		predicted = page_history_trailing(page, trails, now);
-	if (scans != NULL && sooner(frequency, predicted) >= from)
+		predicted = page_history_trailing(page_history_of(pool, frame), trails,
+										  m->now);
+	if (scans != NULL && sooner(own->wait, predicted) >= from)
 	{
 		tp_page		it = tp_page_of(pool, frame);
 
 		predicted = sooner(predicted, param(pool, PARAM_SCAN_HISTORY) ?
-						   tp_scan_expected_access(scans, found, it, from, now) :
-						   tp_scan_next_access_from(scans, found, it, from, now));
+						   tp_scan_expected_access(scans, &m->found, it, from, m->now) :
+						   tp_scan_next_access_from(scans, &m->found, it, from, m->now));
 	}
-	*source = predicted <= frequency ? TP_BY_PREDICTION :
-		page_history_is_newcomer(page) ? TP_BY_RECENCY : TP_BY_FREQUENCY;
-	return sooner(predicted, frequency);
+	*source = predicted <= own->wait ? TP_BY_PREDICTION :
+		own->newcomer ? TP_BY_RECENCY : TP_BY_FREQUENCY;
+	return sooner(predicted, own->wait);
 }
 
 /* ---- the choice ---- */
@@ -247,10 +301,9 @@ estimate(const tp_pool *pool, tp_scan_found *found, uint32_t frame,
 /* A choice that is being made. */
 typedef struct search
 {
-	const tp_pool *pool;
-	uint64_t	now;
+	moment		at;
 	ranking		rank;
-	tp_scan_found found;
+	newcomers_seen seen;
 	candidate	furthest[MOST_CANDIDATES];
 	uint32_t	n;				/* candidates in furthest */
 } search;
@@ -261,12 +314,10 @@ typedef struct search
  * goes.
  */
 static inline bool
-is_no_further(const search *s, const page_history *page, const candidate *worst)
+is_no_further(const search *s, double wait, uint64_t last, const candidate *worst)
 {
-	if (worst->wait == TP_NEVER &&
-		!(s->rank.lru && tp_load64(&page->last) < worst->last))
-		return true;
-	return by_frequency(s->pool, page, s->now) < worst->wait;
+	return wait < worst->wait ||
+		(worst->wait == TP_NEVER && !(s->rank.lru && last < worst->last));
 }
 
 /*
@@ -276,21 +327,26 @@ is_no_further(const search *s, const page_history *page, const candidate *worst)
 static inline void
 consider(search *s, uint32_t frame)
 {
-	const page_history *page = page_history_of(s->pool, frame);
+	const tp_pool *pool = s->at.pool;
+	const page_history *page = page_history_of(pool, frame);
+	const by_history own = history_at(&s->at, page);
 	const candidate *worst = s->n == s->rank.keep ? &s->furthest[s->n - 1] : NULL;
 	candidate	c;
 	uint32_t	place;
 
-	if (worst != NULL && is_no_further(s, page, worst))
+	s->seen.looked++;
+	if (own.newcomer)
+		newcomers_look(&s->seen, own.age);
+	c.last = tp_load64(&page->last);
+	if (worst != NULL && is_no_further(s, own.wait, c.last, worst))
 		return;
 	c.frame = frame;
-	c.last = tp_load64(&page->last);
 	c.stale = c.usable = c.dirty = false;
-	c.wait = estimate(s->pool, &s->found, frame,
-					  worst != NULL ? worst->wait : 0, s->now, &c.source);
+	c.wait = estimate(&s->at, frame, &own, worst != NULL ? worst->wait : 0,
+					  &c.source);
 	if (worst != NULL && !is_further(&c, worst, s->rank.lru))
 		return;
-	c.generation = tp_generation(s->pool, frame);
+	c.generation = tp_generation(pool, frame);
 	place = find_candidate(s->furthest, s->n, frame);
 	if (place < s->n && s->furthest[place].generation == c.generation)
 		return;
@@ -302,13 +358,8 @@ consider(search *s, uint32_t frame)
 static void
 consider_all(search *s, const uint32_t *frames, uint32_t count)
 {
-	newcomers_seen *seen = &tp_choice(s->pool, pbm_choice)->seen;
-
 	for (uint32_t i = 0; i < count; i++)
-	{
-		newcomers_look(seen, page_history_of(s->pool, frames[i]), s->now);
 		consider(s, frames[i]);
-	}
 }
 
 static uint32_t
@@ -338,6 +389,8 @@ new_frames(const tp_pool *pool, uint32_t *frames)
 static void
 verify_victims(search *s, tp_usable usable, void *arg)
 {
+	const tp_pool *pool = s->at.pool;
+
 	for (uint32_t i = 0; i < s->n && i < s->rank.victims;)
 	{
 		candidate  *c = &s->furthest[i];
@@ -347,19 +400,21 @@ verify_victims(search *s, tp_usable usable, void *arg)
 			i++;
 			continue;
 		}
-		if (!may_be_taken(s->pool, c->frame, c->generation, usable, arg))
+		if (!may_be_taken(pool, c->frame, c->generation, usable, arg))
 			s->n = drop_candidate(s->furthest, s->n, i);
 		else
 		{
 			if (c->stale)
 			{
-				c->wait = estimate(s->pool, &s->found, c->frame, 0, s->now,
-								   &c->source);
-				c->last = tp_load64(&page_history_of(s->pool, c->frame)->last);
+				const page_history *page = page_history_of(pool, c->frame);
+				const by_history own = history_at(&s->at, page);
+
+				c->wait = estimate(&s->at, c->frame, &own, 0, &c->source);
+				c->last = tp_load64(&page->last);
 				c->stale = false;
 			}
 			c->usable = true;
-			c->dirty = tp_is_dirty(s->pool, c->frame);
+			c->dirty = tp_is_dirty(pool, c->frame);
 			move_candidate(s->furthest, s->n, i, s->rank.lru);
 		}
 		i = 0;
@@ -370,15 +425,14 @@ verify_victims(search *s, tp_usable usable, void *arg)
 static void
 choose(const tp_pool *pool, tp_usable usable, void *arg, uint64_t now)
 {
-	chosen_frames *chosen = &tp_choice(pool, pbm_choice)->chosen;
+	pbm_choice *choice = tp_choice(pool, pbm_choice);
 	uint32_t	frames[2 + SAMPLE_MAX];
 	search		s;
 
-	s.pool = pool;
-	s.now = now;
+	s.at = moment_at(pool, now);
 	s.rank = ranking_of(pool);
-	memset(&s.found, 0, sizeof(s.found));
-	s.n = rank_remembered(chosen, &s.rank, now, s.furthest);
+	s.seen = choice->seen;
+	s.n = rank_remembered(&choice->chosen, &s.rank, now, s.furthest);
 	consider_all(&s, frames, new_frames(pool, frames));
 	verify_victims(&s, usable, arg);
 	if (s.n == 0)
@@ -388,7 +442,8 @@ choose(const tp_pool *pool, tp_usable usable, void *arg, uint64_t now)
 					 sample_frames(pool, param(pool, PARAM_SAMPLES), usable, arg,
 								   frames));
 	}
-	choose_candidates(chosen, &s.rank, now, s.furthest, s.n);
+	choice->seen = s.seen;
+	choose_candidates(&choice->chosen, &s.rank, now, s.furthest, s.n);
 }
 
 /* Whether a frame is usable is asked last, and of few. */
@@ -479,16 +534,16 @@ pbm_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
-	uint64_t	now = tp_load64(&tp_state(pool, pbm_state)->now);
-	tp_scan_found found = {0};
+	moment		m = moment_at(pool, tp_load64(&tp_state(pool, pbm_state)->now));
+	const page_history *page = page_history_of(pool, frame);
+	const by_history own = history_at(&m, page);
 	tp_reason	source;
-	double		wait = estimate(pool, &found, frame, 0, now, &source);
+	double		wait = estimate(&m, frame, &own, 0, &source);
 	uint32_t	band;
 
 	if (wait == TP_NEVER)
 	{
-		uint64_t	idle = (uint64_t) page_history_idle(page_history_of(pool, frame),
-														now);
+		uint64_t	idle = (uint64_t) page_history_idle(page, m.now);
 
 		for (band = 0; band < NEVER_BANDS - 1 && idle >> (32 - band) == 0;)
 			band++;
@@ -635,6 +690,7 @@ const tp_policy tp_policy_pbm = {
 	.chooser_size = sizeof(pbm_choice),
 	.params = pbm_params,
 	.lists = {{"frames", TP_RING}},
+	.init = pbm_init,
 	.init_chooser = pbm_init_chooser,
 	.hit = pbm_hit,
 	.expect_choice = pbm_expect_choice,

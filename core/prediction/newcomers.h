@@ -68,9 +68,8 @@ typedef struct newcomer_stats
 	uint64_t	unused[4];		/* what follows is read by all, seldom written */
 	float		wait;			/* of a newcomer of no age, microseconds; 0:
 								 * not known yet */
-	float		mean_age;		/* microseconds */
-	float		period;			/* the correlated reference period, likewise;
-								 * 0: not known yet */
+	float		growth;			/* of that, with each microsecond of age */
+	float		period;			/* the correlated reference period, likewise */
 } newcomer_stats;
 
 /* What a process has seen and not told yet. */
@@ -82,6 +81,17 @@ typedef struct newcomers_seen
 	uint32_t	loads;
 } newcomers_seen;
 
+/*
+ * Nothing is known.  Until a window has ended, the period is the longest there is:
+ * before so many pages have come in nothing is evicted.
+ */
+static inline void
+newcomers_init(newcomer_stats *all)
+{
+	memset(all, 0, sizeof(*all));
+	all->period = MOST_CORRELATED;
+}
+
 /* References of a page in less than these microseconds are one. */
 static inline float
 newcomers_period(const newcomer_stats *all)
@@ -89,26 +99,39 @@ newcomers_period(const newcomer_stats *all)
 	return tp_load_float(&all->period);
 }
 
-/* Microseconds until a newcomer returns that came so many ago, or TP_NEVER. */
-static inline double
-newcomers_wait(const newcomer_stats *all, double age)
+/* When newcomers return.  Copied once for a choice, that looks at many. */
+typedef struct newcomer_outlook
 {
-	double		wait = (double) tp_load_float(&all->wait);
-	double		mean_age = (double) tp_load_float(&all->mean_age);
+	double		wait;			/* as in newcomer_stats; TP_NEVER: not known */
+	double		growth;
+} newcomer_outlook;
 
-	return wait > 0 && mean_age > 0 ? wait + age * (wait / mean_age) : TP_NEVER;
+static inline newcomer_outlook
+newcomers_outlook(const newcomer_stats *all)
+{
+	newcomer_outlook outlook = {
+		.wait = (double) tp_load_float(&all->wait),
+		.growth = (double) tp_load_float(&all->growth)
+	};
+
+	if (outlook.wait == 0)
+		outlook.wait = TP_NEVER;
+	return outlook;
 }
 
-/* A page was looked at for a choice. */
-static inline void
-newcomers_look(newcomers_seen *seen, const page_history *page, uint64_t now)
+/* Microseconds until a newcomer returns that came so many ago, or TP_NEVER. */
+static inline double
+newcomers_wait(const newcomer_outlook *outlook, double age)
 {
-	seen->looked++;
-	if (page_history_is_newcomer(page))
-	{
-		seen->waiting++;
-		seen->ages += (uint64_t) page_history_age(page, now);
-	}
+	return outlook->wait + age * outlook->growth;
+}
+
+/* A page was looked at for a choice, and is a newcomer of this age. */
+static inline void
+newcomers_look(newcomers_seen *seen, double age)
+{
+	seen->waiting++;
+	seen->ages += (uint64_t) (int64_t) age;
 }
 
 /* The window ends. */
@@ -123,6 +146,7 @@ newcomers_end_window(newcomer_stats *all, uint32_t frames, uint64_t now)
 	double		took = now > began ? (double) (now - began) : 1;
 	double		rate;			/* at which newcomers return */
 	double		resident;		/* newcomers in the pool */
+	double		wait;
 
 	tp_store64(&all->began, now);
 	if (began == 0)
@@ -135,8 +159,9 @@ newcomers_end_window(newcomer_stats *all, uint32_t frames, uint64_t now)
 	/* if none has returned, perhaps one will soon */
 	rate = (returned > 0 ? (double) returned : 0.5) / took;
 	resident = (double) count / (double) looked * (double) frames;
-	tp_store_float(&all->mean_age, (float) ((double) ages / (double) count));
-	tp_store_float(&all->wait, (float) (MEAN_DECAY * resident / rate));
+	wait = MEAN_DECAY * resident / rate;
+	tp_store_float(&all->wait, (float) wait);
+	tp_store_float(&all->growth, (float) (wait / ((double) ages / (double) count)));
 }
 
 static inline void
@@ -172,8 +197,8 @@ newcomers_return(newcomer_stats *all)
 static inline void
 newcomers_resume(newcomer_stats *all, const newcomer_stats *saved)
 {
-	tp_store_float(&all->mean_age, saved->mean_age);
 	tp_store_float(&all->wait, saved->wait);
+	tp_store_float(&all->growth, saved->growth);
 	tp_store_float(&all->period, saved->period);
 }
 
@@ -181,7 +206,7 @@ newcomers_resume(newcomer_stats *all, const newcomer_stats *saved)
 static inline int
 newcomers_check(const newcomer_stats *all, tp_report report, void *arg)
 {
-	return tp_expect(all->wait >= 0 && all->mean_age >= 0 && all->period >= 0 &&
+	return tp_expect(all->wait >= 0 && all->growth >= 0 && all->period >= 0 &&
 					 all->period <= MOST_CORRELATED,
 					 "times of newcomers", TP_NONE, report, arg);
 }

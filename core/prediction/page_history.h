@@ -27,7 +27,7 @@
 
 typedef struct page_history
 {
-	uint64_t	last;			/* time of the last reference */
+	uint64_t	last;			/* time of the last reference noted */
 	uint64_t	trail;			/* the index scan that made the last reference
 								 * that counts; 0: none did */
 	float		since;			/* microseconds from the last reference that
@@ -74,17 +74,6 @@ page_history_age(const page_history *page, uint64_t now)
 		(double) page_history_idle(page, now);
 }
 
-/*
- * Does this reference count?  Two at the same time count as one, so where time
- * is coarse, pages that all processes reference all the time are seldom written
- * to.
- */
-static inline bool
-page_history_is_new(const page_history *page, const tp_access *access)
-{
-	return tp_load64(&page->last) != access->now;
-}
-
 /* Has the page been referenced once by what counts? */
 static inline bool
 page_history_is_newcomer(const page_history *page)
@@ -94,43 +83,38 @@ page_history_is_newcomer(const page_history *page)
 }
 
 /*
- * The page was referenced, at another time than before.  A reference that comes
- * within `period` microseconds of the last one that counts is one with that, and
- * does not count.  Returns whether the page was a newcomer and is not any more.
+ * The page was referenced.  Nothing is noted of a reference that is one with the
+ * last: at the same time, or within `period` microseconds of it (if it counts, of
+ * the last one that does).  So pages that all processes reference all the time are
+ * seldom written to, and stay in all processors' caches.  Returns whether the page
+ * was a newcomer and is not any more.
  */
 static inline bool
 page_history_add(page_history *page, const tp_access *access, bool counts,
 				 float period)
 {
-	float		gap = (float) page_history_age(page, access->now);
-	float		interval = tp_load_float(&page->interval);
-	bool		first = !(interval < __builtin_inff());
+	int64_t		idle = page_history_idle(page, access->now);
+	float		gap = (float) ((double) tp_load_float(&page->since) + (double) idle);
+	float		interval;
+	bool		first;
 
+	if (tp_load64(&page->last) == access->now ||
+		(counts ? gap : (float) idle) < period)
+		return false;
 	tp_store64(&page->last, access->now);
-	if (!counts || gap < period)
+	if (!counts)
 	{
 		tp_store_float(&page->since, gap);
 		return false;
 	}
 	/* the second reference gives the first gap: nothing to smooth yet */
+	interval = tp_load_float(&page->interval);
+	first = !(interval < __builtin_inff());
 	tp_store_float(&page->interval,
 				   first ? gap : interval + INTERVAL_WEIGHT * (gap - interval));
 	tp_store_float(&page->since, 0);
 	tp_store64(&page->trail, tp_is_trail(access->scan) ? access->scan : 0);
 	return first && gap < __builtin_inff();
-}
-
-/*
- * Algorithm 2: microseconds until the page is referenced, by its frequency.  An
- * overdue page is expected later and later.  Infinite: no frequency is known.
- */
-static inline double
-page_history_frequency(const page_history *page, uint64_t now)
-{
-	double		interval = (double) tp_load_float(&page->interval);
-	double		age = page_history_age(page, now);
-
-	return age > interval ? age : interval;
 }
 
 /*

@@ -67,6 +67,7 @@ fixture_new(const char *name, const char *params, uint32_t frames)
 	f->block = malloc(tp_block_size(policy, f->params, FIXTURE_CAPACITY));
 	f->pool = tp_block_init(policy, f->params, FIXTURE_CAPACITY, frames, 1,
 							f->block);
+	f->pace = 1;
 	f->pool.services = &f->services;
 	f->services.is_dirty = is_dirty;
 	f->services.is_dirty_arg = f;
@@ -231,7 +232,7 @@ read_page(const char *text, tp_page *page)
 static const char *
 step(fixture *f, const char *text)
 {
-	tp_access	access = {.now = ++f->now, .scan = f->scan};
+	tp_access	access = {.now = f->now += f->pace, .scan = f->scan};
 	tp_page		page;
 	char		verb = *text;
 

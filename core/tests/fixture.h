@@ -7,8 +7,8 @@
  * made by VACUUM.  "-3" forgets block 3, "+" lets a frame join, "/" makes one
  * leave (evicting the next victim first if none is free), "!3" and "?3" pin
  * and unpin block 3.  "<3" evicts block 3, whose frame is claimed then, ">3"
- * restores it, "=3" writes it out: it is clean then.  Time advances by one microsecond a step.  Policies that go by
- * temperatures have them: every reference warms its page's extent, by
+ * restores it, "=3" writes it out: it is clean then.  Time advances by `pace` microseconds a step, 1 at first.
+ * Policies that go by temperatures have them: every reference warms its page's extent, by
  * FIXTURE_RANDOM if it is random and by 1 if it is sequential.
  */
 #ifndef TIDEPOOL_FIXTURE_H
@@ -37,6 +37,7 @@ typedef struct fixture
 	bool		dirty[FIXTURE_CAPACITY];	/* written since it came in */
 	double		params[TP_MAX_PARAMS];
 	uint64_t	now;
+	uint64_t	pace;			/* microseconds that a step takes */
 	uint64_t	scan;			/* handle that references are made through */
 	unsigned	hits;
 	unsigned	misses;

@@ -62,19 +62,59 @@ a_newcomer_has_been_referenced_once(void **unused)
 	assert_true(referenced(&page, 3000, 0));
 }
 
-/* What matters is the time since the last reference that counts. */
+/*
+ * What matters is the time since the last reference that counts; for those that
+ * do not, since the last one.  Nothing else is noted.
+ */
 static void
 references_within_the_period_are_one(void **unused)
 {
 	page_history page = came(1000);
+	tp_access	scan = at(1150);
 
 	(void) unused;
 	assert_false(referenced(&page, 1060, 100));
 	assert_true(page_history_is_newcomer(&page));
-	assert_int_equal(page.last, 1060);
-	assert_true(page_history_age(&page, 1070) == 70);
-	assert_true(referenced(&page, 1110, 100));
-	assert_true(page_history_frequency(&page, 1110) == 110);
+	assert_int_equal(page.last, 1000);
+	assert_false(page_history_add(&page, &scan, false, 100));
+	assert_int_equal(page.last, 1150);
+	scan.now = 1240;
+	assert_false(page_history_add(&page, &scan, false, 100));
+	assert_int_equal(page.last, 1150);
+	assert_true(page_history_age(&page, 1160) == 160);
+	assert_true(referenced(&page, 1200, 100));
+	assert_int_equal(page.last, 1200);
+	assert_true(page.interval == 200);
+}
+
+/* With a period of 0, none but those at the same time. */
+static void
+references_at_the_same_time_are_one(void **unused)
+{
+	page_history page = came(1000);
+
+	(void) unused;
+	assert_false(referenced(&page, 1000, 0));
+	assert_true(page_history_is_newcomer(&page));
+	assert_true(referenced(&page, 1001, 0));
+	assert_true(page.interval == 1);
+}
+
+static double
+expected(const newcomer_stats *all, double age)
+{
+	newcomer_outlook outlook = newcomers_outlook(all);
+
+	return newcomers_wait(&outlook, age);
+}
+
+/* A page was looked at, and was no newcomer if its age is less than 0. */
+static void
+looked(newcomers_seen *seen, double age)
+{
+	seen->looked++;
+	if (age >= 0)
+		newcomers_look(seen, age);
 }
 
 /* What the times are after two windows of 10 pages; the second takes 400. */
@@ -83,24 +123,21 @@ after_a_window(uint32_t looks_at_others, uint32_t returns)
 {
 	newcomer_stats all;
 	newcomers_seen seen = {0};
-	page_history newcomer = came(1000);
-	page_history other = came(500);
 
-	memset(&all, 0, sizeof(all));
-	(void) referenced(&other, 600, 0);
+	newcomers_init(&all);
 	for (uint32_t i = 0; i < 10; i++)
 		newcomers_load(&all, &seen, FRAMES, 1000);
-	assert_true(newcomers_wait(&all, 0) == TP_NEVER);
-	assert_true(newcomers_period(&all) == 0);
-	newcomers_look(&seen, &newcomer, 1100);
-	newcomers_look(&seen, &newcomer, 1300);
+	assert_true(expected(&all, 0) == TP_NEVER);
+	assert_true(newcomers_period(&all) == MOST_CORRELATED);
+	looked(&seen, 100);
+	looked(&seen, 300);
 	for (uint32_t i = 0; i < looks_at_others; i++)
-		newcomers_look(&seen, &other, 1300);
+		looked(&seen, -1);
 	for (uint32_t i = 0; i < returns; i++)
 		newcomers_return(&all);
 	for (uint32_t i = 0; i < 9; i++)
 		newcomers_load(&all, &seen, FRAMES, 1300);
-	assert_true(newcomers_wait(&all, 0) == TP_NEVER);
+	assert_true(expected(&all, 0) == TP_NEVER);
 	newcomers_load(&all, &seen, FRAMES, 1400);
 	return all;
 }
@@ -112,7 +149,7 @@ the_wait_is_newcomers_by_returns(void **unused)
 	newcomer_stats all = after_a_window(18, 4);
 
 	(void) unused;
-	assert_true(fabs(newcomers_wait(&all, 0) - MEAN_DECAY * 790) < 0.01);
+	assert_true(fabs(expected(&all, 0) - MEAN_DECAY * 790) < 0.01);
 	assert_true(newcomers_period(&all) == 50);
 }
 
@@ -123,8 +160,8 @@ the_wait_grows_with_the_age(void **unused)
 	newcomer_stats all = after_a_window(18, 4);
 
 	(void) unused;
-	assert_true(fabs(newcomers_wait(&all, 200) - 2 * MEAN_DECAY * 790) < 0.01);
-	assert_true(fabs(newcomers_wait(&all, 600) - 4 * MEAN_DECAY * 790) < 0.01);
+	assert_true(fabs(expected(&all, 200) - 2 * MEAN_DECAY * 790) < 0.01);
+	assert_true(fabs(expected(&all, 600) - 4 * MEAN_DECAY * 790) < 0.01);
 }
 
 static void
@@ -133,7 +170,7 @@ if_none_returns_half_of_one_does(void **unused)
 	newcomer_stats all = after_a_window(18, 0);
 
 	(void) unused;
-	assert_true(fabs(newcomers_wait(&all, 0) - 8 * MEAN_DECAY * 790) < 0.1);
+	assert_true(fabs(expected(&all, 0) - 8 * MEAN_DECAY * 790) < 0.1);
 }
 
 /* Another process has told how many were newcomers, not yet of how many. */
@@ -148,9 +185,9 @@ what_is_told_by_halves_is_not_used(void **unused)
 	all.waiting = 5;
 	for (uint32_t i = 0; i < 10; i++)
 		newcomers_load(&all, &seen, FRAMES, 2000);
-	assert_true(fabs(newcomers_wait(&all, 0) - MEAN_DECAY * 790) < 0.01);
-	all.mean_age = 0;
-	assert_true(newcomers_wait(&all, 0) == TP_NEVER);
+	assert_true(fabs(expected(&all, 0) - MEAN_DECAY * 790) < 0.01);
+	all.wait = 0;
+	assert_true(expected(&all, 0) == TP_NEVER);
 }
 
 /* Hours without a miss do not make everything one reference. */
@@ -161,7 +198,7 @@ the_period_is_bounded(void **unused)
 	newcomers_seen seen = {0};
 
 	(void) unused;
-	memset(&all, 0, sizeof(all));
+	newcomers_init(&all);
 	for (uint32_t i = 0; i < 10; i++)
 		newcomers_load(&all, &seen, FRAMES, 1000);
 	for (uint32_t i = 0; i < 10; i++)
@@ -175,17 +212,16 @@ time_may_go_back(void **unused)
 {
 	newcomer_stats all;
 	newcomers_seen seen = {0};
-	page_history page = came(1000);
 
 	(void) unused;
-	memset(&all, 0, sizeof(all));
+	newcomers_init(&all);
 	for (uint32_t i = 0; i < 10; i++)
 		newcomers_load(&all, &seen, FRAMES, 1000);
-	newcomers_look(&seen, &page, 900);
+	looked(&seen, 0);
 	for (uint32_t i = 0; i < 10; i++)
 		newcomers_load(&all, &seen, FRAMES, 900);
 	assert_true(newcomers_period(&all) < 1);
-	assert_true(newcomers_wait(&all, 0) == TP_NEVER);
+	assert_true(expected(&all, 0) == TP_NEVER);
 }
 
 int
@@ -194,6 +230,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_newcomer_has_been_referenced_once),
 		cmocka_unit_test(references_within_the_period_are_one),
+		cmocka_unit_test(references_at_the_same_time_are_one),
 		cmocka_unit_test(the_wait_is_newcomers_by_returns),
 		cmocka_unit_test(the_wait_grows_with_the_age),
 		cmocka_unit_test(if_none_returns_half_of_one_does),

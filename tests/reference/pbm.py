@@ -46,7 +46,8 @@ class Newcomers:
 
     def __init__(self) -> None:
         self.began = 0
-        self.wait = self.mean_age = self.period = 0.0
+        self.wait = self.growth = 0.0
+        self.period = 200_000.0
         self.loads = self.untold = 0
         # looked at: of all pages, and ages of newcomers; told of, and not yet
         self.looked = self.looked_untold = 0
@@ -55,7 +56,7 @@ class Newcomers:
         self.returned = 0
 
     def expected(self, age: float) -> float:
-        return self.wait + age * (self.wait / self.mean_age) if self.wait else inf
+        return self.wait + age * self.growth if self.wait else inf
 
     def look(self, history: History, now: int) -> None:
         self.looked_untold += 1
@@ -84,8 +85,9 @@ class Newcomers:
         if sum(self.ages) > 0:
             count = len(self.ages)
             rate = (self.returned or 0.5) / took
-            self.mean_age = single(sum(self.ages) / count)
-            self.wait = single(0.75 * (count / self.looked * frames) / rate)
+            wait = 0.75 * (count / self.looked * frames) / rate
+            self.wait = single(wait)
+            self.growth = single(wait / (sum(self.ages) / count))
 
 
 @dataclass
@@ -217,11 +219,12 @@ class PBM(Model):
 
     def on_hit(self, frame: int, flags: int) -> None:
         history = self.history[frame]
-        if history.last == self.now:
-            return
         gap = single(history.age(self.now))
+        since = gap if self.counts() else single(history.idle(self.now))
+        if history.last == self.now or (self.is_auto() and since < self.newcomers.period):
+            return
         history.last = self.now
-        if not self.counts() or (self.is_auto() and gap < self.newcomers.period):
+        if not self.counts():
             history.since = gap
             return
         self.newcomers.returned += history.is_newcomer()

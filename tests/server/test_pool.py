@@ -443,7 +443,7 @@ def test_example_is_built_out_of_tree(make: Make) -> None:
 
 # A compiler may take a function that only prefetches for one without any effect, and
 # drop it.  As many as gcc makes of the source's, some of which it merges.
-PREFETCHES = {"tp_batch_prefetch": 6, "tp_sketch_prefetch": 1}
+PREFETCHES = {"tp_batch_prefetch": 6, "tp_sketch_prefetch": 1, "StartReadBuffer": 2}
 
 
 @pytest.mark.parametrize("function", PREFETCHES)

@@ -55,7 +55,7 @@ tp_prefetch(const tp_pool *pool, uint32_t frame)
 	if (!(pool->policy->flags & TP_HIT_IN_EXTRA))
 		__builtin_prefetch(&pool->nodes[frame], 1);
 	if (pool->extra_stride > 0)
-		__builtin_prefetch(tp_extra(pool, frame), 1);
+		__builtin_prefetch(tp_extra(pool, frame));
 }
 
 /* Frames that hold no page, free or claimed.  Not for a shared pool. */

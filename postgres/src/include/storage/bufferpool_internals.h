@@ -201,7 +201,7 @@ extern int	BufferPoolCleanDelay(const BufferPool *pool);
  * Call when a page was found in this buffer, before the buffer is pinned and
  * BufferPoolHit is called.
  */
-static inline void
+TP_PREFETCHES static inline void
 BufferPoolExpectHit(int buf_id)
 {
 	const BufferPool *pool;
