@@ -306,7 +306,15 @@ typedef struct search
 	newcomers_seen seen;
 	candidate	furthest[MOST_CANDIDATES];
 	uint32_t	n;				/* candidates in furthest */
+	uint64_t	listed;			/* their bits, and perhaps more */
 } search;
+
+/* A bit of search.listed.  Where it is not set the frame is not in furthest. */
+static inline uint64_t
+listed_bit(uint32_t frame)
+{
+	return UINT64_C(1) << frame % 64;
+}
 
 /*
  * Does the page's own history tell that it is no further than the last of those
@@ -321,45 +329,58 @@ is_no_further(const search *s, double wait, uint64_t last, const candidate *wors
 }
 
 /*
- * Rank a frame, unless it is ranked already.  Most are not far enough, and
- * nothing of those is touched but their extra bytes.
+ * Rank a frame that its page's own history does not tell to be too near, unless it
+ * is ranked already or vacant.
  */
-static inline void
-consider(search *s, uint32_t frame)
+static void
+rank_frame(search *s, uint32_t frame, const by_history *own)
 {
 	const tp_pool *pool = s->at.pool;
-	const page_history *page = page_history_of(pool, frame);
-	const by_history own = history_at(&s->at, page);
 	const candidate *worst = s->n == s->rank.keep ? &s->furthest[s->n - 1] : NULL;
 	candidate	c;
-	uint32_t	place;
 
-	s->seen.looked++;
-	if (own.newcomer)
-		newcomers_look(&s->seen, own.age);
-	c.last = tp_load64(&page->last);
-	if (worst != NULL && is_no_further(s, own.wait, c.last, worst))
+	if (!tp_is_resident(pool, frame))
 		return;
 	c.frame = frame;
+	c.last = tp_load64(&page_history_of(pool, frame)->last);
 	c.stale = c.usable = c.dirty = false;
-	c.wait = estimate(&s->at, frame, &own, worst != NULL ? worst->wait : 0,
+	c.wait = estimate(&s->at, frame, own, worst != NULL ? worst->wait : 0,
 					  &c.source);
 	if (worst != NULL && !is_further(&c, worst, s->rank.lru))
 		return;
 	c.generation = tp_generation(pool, frame);
-	place = find_candidate(s->furthest, s->n, frame);
-	if (place < s->n && s->furthest[place].generation == c.generation)
-		return;
-	if (place < s->n)			/* remembered with another page */
-		s->n = drop_candidate(s->furthest, s->n, place);
+	if (s->listed & listed_bit(frame))
+	{
+		uint32_t	place = find_candidate(s->furthest, s->n, frame);
+
+		if (place < s->n && s->furthest[place].generation == c.generation)
+			return;
+		if (place < s->n)		/* remembered with another page */
+			s->n = drop_candidate(s->furthest, s->n, place);
+	}
+	s->listed |= listed_bit(frame);
 	s->n = rank_candidate(s->furthest, s->n, &s->rank, &c);
 }
 
+/*
+ * Rank what is further than the last of those kept.  Most are not.
+ */
 static void
 consider_all(search *s, const uint32_t *frames, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		consider(s, frames[i]);
+	{
+		const page_history *page = page_history_of(s->at.pool, frames[i]);
+		const by_history own = history_at(&s->at, page);
+
+		s->seen.looked++;
+		if (own.newcomer)
+			newcomers_look(&s->seen, own.age);
+		if (s->n < s->rank.keep ||
+			!is_no_further(s, own.wait, tp_load64(&page->last),
+						   &s->furthest[s->n - 1]))
+			rank_frame(s, frames[i], &own);
+	}
 }
 
 static uint32_t
@@ -379,7 +400,7 @@ new_frames(const tp_pool *pool, uint32_t *frames)
 	if (param(pool, PARAM_NEIGHBOURS))
 		n = load_order_neighbours(pool, &tp_choice(pool, pbm_choice)->order,
 								  frames);
-	return n + sample_frames(pool, sample_size(pool), NULL, NULL, frames + n);
+	return n + sample_members(pool, sample_size(pool), frames + n);
 }
 
 /*
@@ -427,13 +448,18 @@ choose(const tp_pool *pool, tp_usable usable, void *arg, uint64_t now)
 {
 	pbm_choice *choice = tp_choice(pool, pbm_choice);
 	uint32_t	frames[2 + SAMPLE_MAX];
+	uint32_t	n = new_frames(pool, frames);	/* on their way while others
+												 * are ranked */
 	search		s;
 
 	s.at = moment_at(pool, now);
 	s.rank = ranking_of(pool);
 	s.seen = choice->seen;
 	s.n = rank_remembered(&choice->chosen, &s.rank, now, s.furthest);
-	consider_all(&s, frames, new_frames(pool, frames));
+	s.listed = 0;
+	for (uint32_t i = 0; i < s.n; i++)
+		s.listed |= listed_bit(s.furthest[i].frame);
+	consider_all(&s, frames, n);
 	verify_victims(&s, usable, arg);
 	if (s.n == 0)
 	{

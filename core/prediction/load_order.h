@@ -29,7 +29,7 @@
  * other's order.  With 1 and 4 misses differ by at most 0.1 %
  * (bench/constants.py).
  */
-#define LOAD_ORDER_SCANS 16
+#define LOAD_ORDER_SCANS 8
 
 /* A frame, with the page that it held. */
 typedef struct loaded_frame

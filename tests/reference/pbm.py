@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from reference.base import Evicted, Model
-from reference.sample import sample_frames
+from reference.sample import sample_frames, sample_members
 from reference.sweep import Sweep
 
 MOST = 256  # frames in a sample
@@ -58,9 +58,9 @@ class Newcomers:
     def expected(self, age: float) -> float:
         return self.wait + age * self.growth if self.wait else inf
 
-    def look(self, history: History, now: int) -> None:
+    def look(self, history: History | None, now: int) -> None:
         self.looked_untold += 1
-        if history.is_newcomer():
+        if history is not None and history.is_newcomer():
             self.ages_untold.append(int(history.age(now)))
 
     def load(self, frames: int, now: int) -> None:
@@ -106,7 +106,7 @@ class Chain:
 
     def __init__(self) -> None:
         self.links: dict[int, list[int | None]] = {}
-        self.newest: dict[int, int | None] = {}  # by scan % 16
+        self.newest: dict[int, int | None] = {}  # by scan % 8
 
     def link(self, before: int | None, behind: int | None) -> None:
         if before is not None:
@@ -116,13 +116,13 @@ class Chain:
 
     def add(self, frame: int, scan: int) -> None:
         """Behind the last one that the scan loaded; alone, if it was none."""
-        before = self.newest.get(scan % 16) if scan else None
+        before = self.newest.get(scan % 8) if scan else None
         behind = None if before is None else self.links[before][1]
         self.links[frame] = [None, None]
         self.link(before, frame)
         self.link(frame, behind)
         if scan:
-            self.newest[scan % 16] = frame
+            self.newest[scan % 8] = frame
 
     def remove(self, frame: int) -> None:
         before, behind = self.links.pop(frame)
@@ -143,6 +143,7 @@ class PBM(Model):
         self.expected: dict[int, float] = {}  # of the frames in list, when estimated
         self.last: dict[int, int] = {}  # likewise, their pages' last
         self.history: dict[int, History] = {}
+        self.left: dict[int, History] = {}  # of pages that have gone, by their frame
         self.newcomers = Newcomers()
         self.version: dict[int, int] = {}  # of a frame: how often its page changed
         self.list: list[tuple[int, int]] = []  # frames, and their versions
@@ -193,7 +194,11 @@ class PBM(Model):
         return bool(self.value("lru_fallback")) and a.last < b.last
 
     def consider(self, ranked: list[Candidate], frame: int) -> None:
-        self.newcomers.look(self.history[frame], self.now)
+        # of a vacant frame, what is left of the page that was there
+        is_resident = frame in self.page
+        self.newcomers.look((self.history if is_resident else self.left).get(frame), self.now)
+        if not is_resident:
+            return
         new = self.candidate(frame)
         most = self.value("victims") + self.value("remember")
         if len(ranked) == most and not self.further(new, ranked[-1]):
@@ -254,7 +259,7 @@ class PBM(Model):
             self.put(ranked, Candidate(frame, version, wait, self.last[frame], stale=True))
         near = [frame for frame, version in self.neighbours if self.version[frame] == version]
         want = min(MOST, victims * self.value("samples"))
-        for frame in near * self.value("neighbours") + sample_frames(self, want, ()):
+        for frame in near * self.value("neighbours") + sample_members(self, want):
             self.consider(ranked, frame)
         while unverified := [old for old in ranked[:victims] if not old.verified]:
             again = unverified[0]
@@ -297,10 +302,13 @@ class PBM(Model):
         self.version[frame] += 1
         self.chain.add(frame, 0)
 
+    def on_join(self, frame: int) -> None:
+        self.left.pop(frame, None)
+
     def on_forget(self, frame: int) -> None:
         self.version[frame] += 1
         self.chain.remove(frame)
-        del self.history[frame]
+        self.left[frame] = self.history.pop(frame)
 
     # ---- what is shown ----
 

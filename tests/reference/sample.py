@@ -28,6 +28,13 @@ def sample_frames(model: Model, want: int, unusable: Collection[int]) -> list[in
     return sample
 
 
+def sample_members(model: Model, want: int) -> list[int]:
+    """So many members, vacant or not; all of a pool that has no more."""
+    if model.c <= want:
+        return list(model.members)
+    return [model.members[model.random_below(model.c)] for _ in range(want)]
+
+
 def sample_least(
     model: Model, want: int, unusable: Collection[int], value: Callable[[int], float]
 ) -> int | None:

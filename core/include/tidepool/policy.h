@@ -210,7 +210,9 @@ struct tp_policy
 	 * frames those of which it will ask whether they are usable: at most
 	 * TP_MAX_EXPECTED.  Returns their number.  Called without the lock:
 	 * changes nothing, and what it reads may be changing, so this is a guess.
-	 * NULL: the tails of the linked lists and of the ghost lists.
+	 * (With TP_CHOICE_LOCK_FREE the chooser is the caller's own, and may keep
+	 * what was drawn.)  NULL: the tails of the linked lists and of the ghost
+	 * lists.
 	 */
 	uint32_t	(*expect_choice) (const tp_pool *pool, uint32_t *frames);
 

@@ -41,20 +41,44 @@ sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
 
 /*
  * The frames of the first `count` draws in the sequence with this seed.  Their
- * nodes and extra bytes are prefetched, so that the cache misses overlap.
+ * nodes and extra bytes are prefetched, so that the cache misses overlap.  Frames that sample_expect has drawn are not drawn again, but
+ * prefetched: it may be long ago.
  */
 static inline void
 sample_draw(const tp_pool *pool, uint64_t seed, uint32_t count, uint32_t *frames)
 {
 	/* a copy, which storing a frame cannot change: nothing is loaded again */
 	const tp_pool view = *pool;
+	const tp_chooser *chooser = view.chooser;
+	uint32_t	drawn = chooser->drawn_from == seed ? chooser->drawn_count : 0;
 
 	for (uint32_t i = 0; i < count; i++)
 	{
-		frames[i] = tp_drawn_member(&view, seed, i);
+		frames[i] = i < drawn ? chooser->drawn[i] : tp_drawn_member(&view, seed, i);
 		__builtin_prefetch(&view.nodes[frames[i]]);
 		__builtin_prefetch(tp_extra(&view, frames[i]));
 	}
+}
+
+/*
+ * `want` (1 .. SAMPLE_MAX) members, vacant or not; all of a pool that has no more.
+ * Returns how many.
+ */
+static inline uint32_t
+sample_members(const tp_pool *pool, uint32_t want, uint32_t *frames)
+{
+	uint32_t	n = pool->header->frames;
+	uint64_t   *random = &pool->chooser->random_state;
+
+	if (n <= want)
+	{
+		for (uint32_t i = 0; i < n; i++)
+			frames[i] = tp_member(pool, i);
+		return n;
+	}
+	sample_draw(pool, *random, want, frames);
+	*random += want * TP_RANDOM_STEP;
+	return want;
 }
 
 /*
@@ -153,19 +177,26 @@ sample_least(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
 }
 
 /*
- * tp_policy.expect_choice of a policy whose next draw is for such a sample:
- * prefetch as much of it as TP_MAX_EXPECTED.  The sample itself is not drawn
- * yet.  Which of its frames will be asked whether it is usable depends on their
- * values, unless there is one only.
+ * tp_policy.expect_choice of a policy whose next draw is for such a sample, or
+ * for such members: prefetch as much of it as TP_MAX_EXPECTED, and
+ * keep what was drawn, in a chooser of one's own.  Which of its frames will be asked whether it is usable
+ * depends on their values, unless there is one only.
  */
 static inline uint32_t
 sample_expect(const tp_pool *pool, uint32_t want, uint32_t *frames)
 {
+	tp_chooser *chooser = pool->chooser;
 	uint32_t	n = want < TP_MAX_EXPECTED ? want : TP_MAX_EXPECTED;
 
 	if (pool->header->frames <= want)
 		return 0;
-	sample_draw(pool, pool->chooser->random_state, n, frames);
+	sample_draw(pool, chooser->random_state, n, frames);
+	if (!(pool->policy->flags & TP_CHOICE_LOCK_FREE))
+		return want == 1 ? 1 : 0;	/* the chooser is not the caller's own */
+	chooser->drawn_from = chooser->random_state;
+	chooser->drawn_count = (uint8_t) (n < TP_MAX_DRAWN ? n : TP_MAX_DRAWN);
+	for (uint32_t i = 0; i < chooser->drawn_count; i++)
+		chooser->drawn[i] = frames[i];
 	return want == 1 ? 1 : 0;
 }
 
