@@ -56,8 +56,10 @@
  *	   must write it, and perhaps the WAL first.  Those kept are the ones used
  *	   least recently: to look for a clean page among all that were looked at
  *	   saved more writes, but cost misses.
+ *	12. A vacant frame is drawn in vain: no other is drawn instead, because it
+ *	   costs a cache miss to ask, and there are hardly any.
  *	The paper's is remember=0,neighbours=off,scan_history=off with frequency=on
- *	or off, except for 5 to 9 and 11.
+ *	or off, except for 5 to 9, 11 and 12.
  *
  * Costs: an estimate looks at all scans of the page's relation (a few
  * nanoseconds each).  An eviction makes samples of them and a few more, each

@@ -19,9 +19,10 @@ static int	last_buffer = -1;
 static BufferTag last_page;
 
 /*
- * The clock is read again after so many hits, and in the next statement.  Chosen,
- * not measured: a few microseconds' work, while the clock itself stands still
- * for milliseconds.
+ * The clock is read again after so many hits, which are a few microseconds' work,
+ * and in the next statement.  Not the coarse one, which stands still for
+ * milliseconds: where pages come and go as fast, a row's read and its update would
+ * be one reference or two as the tick happens to fall.
  */
 #define HITS_PER_READING 16
 
@@ -88,7 +89,7 @@ time_of_hit(void)
 {
 	if (hits_until_reading == 0)
 	{
-		last_reading = BufferPoolCoarseNow();
+		last_reading = BufferPoolNow();
 		hits_until_reading = HITS_PER_READING;
 	}
 	hits_until_reading--;
