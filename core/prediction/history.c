@@ -15,8 +15,8 @@
 #include "prediction/history.h"
 
 /*
- * Measured by bench/constants.py: misses grow by at most 1.6 % with 1 place, 3.0
- * and 0.2 % with weights of 1/4 and 1/64 of the interval, 1.2 and 1.5 % with
+ * Measured by bench/constants.py: misses grow by at most 1.3 % with 1 place, 2.9
+ * and 0.2 % with weights of 1/4 and 1/64 of the interval, 1.2 and 1.4 % with
  * weights of 0.1 and 0.001 of the lead time.
  */
 #define PROBES 4				/* places that a relation's history may take */

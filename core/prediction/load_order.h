@@ -26,7 +26,7 @@
 
 /*
  * Places for the last frames of scans.  Two scans in one place lose each
- * other's order.  With 1 and 4 misses differ by at most 0.1 %
+ * other's order.  With 1 and 4 misses differ by at most 0.3 %
  * (bench/constants.py).
  */
 #define LOAD_ORDER_SCANS 8

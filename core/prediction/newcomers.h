@@ -48,7 +48,7 @@
 /*
  * The rate of newcomers of all ages, as a share of that of one of no age: the mean
  * of 1 / (1 + age / mean age).  It is 0.60 if ages are exponentially distributed.
- * With 1 misses of ten generated workloads change by -1.3 to +1.1 %, -0.2 in the
+ * With 1 misses of ten generated workloads change by -2.1 to +0.7 %, -0.3 in the
  * mean (bench/constants.py); chosen because transactions like TPC-C's missed more.
  */
 #define MEAN_DECAY 0.75
