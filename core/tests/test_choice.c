@@ -172,6 +172,38 @@ pbm_finds_the_only_usable_frame(void **unused)
 	fixture_free(f);
 }
 
+/*
+ * What was drawn when the choice was expected is what it looks at, or, if a frame
+ * has joined since, what is drawn then.
+ */
+static void
+what_was_drawn_is_chosen_from(void **unused)
+{
+	(void) unused;
+	for (int joins = 0; joins < 2; joins++)
+	{
+		uint32_t	victims[2];
+
+		for (int expected = 0; expected < 2; expected++)
+		{
+			fixture    *f = fixture_new("pbm", "samples=4,remember=0,neighbours=0", 32);
+			uint32_t	frames[TP_MAX_EXPECTED];
+
+			fill(f, 40);
+			if (expected)
+			{
+				(void) tp_expect_choice(&f->pool, frames);
+				assert_int_equal(f->pool.chooser->drawn_count, 4);
+			}
+			if (joins)
+				fixture_run(f, "+ 90");
+			victims[expected] = search(f, take_any).frames[0];
+			fixture_free(f);
+		}
+		assert_int_equal(victims[0], victims[1]);
+	}
+}
+
 /* But for what a chooser has drawn, which its choice takes then. */
 static void
 asking_changes_nothing(void **unused)
@@ -192,6 +224,7 @@ asking_changes_nothing(void **unused)
 			assert_true(frames[k] < 8);
 		before.chooser.drawn_count = f->pool.header->chooser.drawn_count;
 		before.chooser.drawn_from = f->pool.header->chooser.drawn_from;
+		before.chooser.drawn_among = f->pool.header->chooser.drawn_among;
 		memcpy(before.chooser.drawn, f->pool.header->chooser.drawn,
 			   sizeof(before.chooser.drawn));
 		assert_memory_equal(&before, f->pool.header, sizeof(before));
@@ -210,6 +243,7 @@ main(void)
 		cmocka_unit_test(of_a_pool_no_larger_than_the_sample_nothing),
 		cmocka_unit_test(pbm_looks_only_at_what_it_would_take),
 		cmocka_unit_test(pbm_finds_the_only_usable_frame),
+		cmocka_unit_test(what_was_drawn_is_chosen_from),
 		cmocka_unit_test(asking_changes_nothing),
 	};
 

@@ -27,7 +27,7 @@
 #define TP_MAX_PARAMS		8	/* parameters of one policy */
 #define TP_MAX_LISTS		13	/* lists of frames, the free list among them */
 #define TP_MAX_EXPECTED		24	/* frames of expect_choice: two of each list */
-#define TP_MAX_DRAWN		14	/* of these, random ones that are kept */
+#define TP_MAX_DRAWN		13	/* of these, random ones that are kept */
 #define TP_MAX_GHOST_LISTS	3	/* lists of ghosts, the free list among them */
 #define TP_STATE_SIZE		640 /* bytes of a policy's own header state */
 #define TP_CHOOSER_SIZE		952 /* bytes of a policy's own chooser state */
@@ -121,7 +121,8 @@ typedef struct tp_chooser
 	bool		wanted_soon;	/* likewise: a running scan is estimated to
 								 * want the page within TP_SOON */
 	uint8_t		drawn_count;	/* frames in drawn; see sample.h */
-	uint64_t	drawn_from;		/* random_state when they were drawn */
+	uint64_t	drawn_from;		/* random_state when they were drawn, and */
+	uint32_t	drawn_among;	/* the number of members */
 	uint32_t	drawn[TP_MAX_DRAWN];
 	uint64_t	state[TP_CHOOSER_SIZE / 8]; /* the policy's own struct */
 } tp_chooser;

@@ -32,7 +32,7 @@
 #include "tidepool/policy.h"
 
 /* Changes when the standing of any policy's pages means something else. */
-#define TP_STANDING_VERSION 2
+#define TP_STANDING_VERSION 1
 
 /* A page's.  What a policy does not use is zero. */
 typedef struct tp_standing

@@ -42,7 +42,8 @@ sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
 /*
  * The frames of the first `count` draws in the sequence with this seed.  Their
  * nodes and extra bytes are prefetched, so that the cache misses overlap.  Frames that sample_expect has drawn are not drawn again, but
- * prefetched: it may be long ago.
+ * prefetched: it may be long ago.  (Unless the pool has become larger or smaller
+ * since: replays draw when they choose.)
  */
 static inline void
 sample_draw(const tp_pool *pool, uint64_t seed, uint32_t count, uint32_t *frames)
@@ -50,7 +51,8 @@ sample_draw(const tp_pool *pool, uint64_t seed, uint32_t count, uint32_t *frames
 	/* a copy, which storing a frame cannot change: nothing is loaded again */
 	const tp_pool view = *pool;
 	const tp_chooser *chooser = view.chooser;
-	uint32_t	drawn = chooser->drawn_from == seed ? chooser->drawn_count : 0;
+	uint32_t	drawn = chooser->drawn_from == seed &&
+		chooser->drawn_among == view.header->frames ? chooser->drawn_count : 0;
 
 	for (uint32_t i = 0; i < count; i++)
 	{
@@ -194,6 +196,7 @@ sample_expect(const tp_pool *pool, uint32_t want, uint32_t *frames)
 	if (!(pool->policy->flags & TP_CHOICE_LOCK_FREE))
 		return want == 1 ? 1 : 0;	/* the chooser is not the caller's own */
 	chooser->drawn_from = chooser->random_state;
+	chooser->drawn_among = pool->header->frames;
 	chooser->drawn_count = (uint8_t) (n < TP_MAX_DRAWN ? n : TP_MAX_DRAWN);
 	for (uint32_t i = 0; i < chooser->drawn_count; i++)
 		chooser->drawn[i] = frames[i];
