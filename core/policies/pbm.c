@@ -246,7 +246,7 @@ typedef struct by_history
 								 * TP_NEVER */
 	double		age;			/* since the last one that counts; infinite:
 								 * there was none */
-	bool		newcomer;		/* there was one */
+	bool		newcomer;		/* there was exactly one */
 } by_history;
 
 /* An overdue page is expected later and later (Algorithm 2). */

@@ -173,8 +173,8 @@ pbm_finds_the_only_usable_frame(void **unused)
 }
 
 /*
- * What was drawn when the choice was expected is what it looks at, or, if a frame
- * has joined since, what is drawn then.
+ * What was drawn when the choice was expected is what it looks at, or, if frames
+ * have joined since, what is drawn then.
  */
 static void
 what_was_drawn_is_chosen_from(void **unused)
@@ -195,8 +195,13 @@ what_was_drawn_is_chosen_from(void **unused)
 				(void) tp_expect_choice(&f->pool, frames);
 				assert_int_equal(f->pool.chooser->drawn_count, 4);
 			}
-			if (joins)
-				fixture_run(f, "+ 90");
+			for (uint32_t page = 41; joins && page < 65; page++)
+			{
+				char		text[16];
+
+				snprintf(text, sizeof(text), "+ %u", page);
+				fixture_run(f, text);
+			}
 			victims[expected] = search(f, take_any).frames[0];
 			fixture_free(f);
 		}

@@ -41,9 +41,11 @@ sample_in_order(const tp_pool *pool, uint32_t start, uint32_t want,
 
 /*
  * The frames of the first `count` draws in the sequence with this seed.  Their
- * nodes and extra bytes are prefetched, so that the cache misses overlap.  Frames that sample_expect has drawn are not drawn again, but
- * prefetched: it may be long ago.  (Unless the pool has become larger or smaller
- * since: replays draw when they choose.)
+ * nodes and extra bytes are prefetched, so that the cache misses overlap.
+ *
+ * Frames that sample_expect has drawn are not drawn again, but prefetched: it may
+ * be long ago.  If the pool has become larger or smaller since, they are drawn
+ * again, since replays draw when they choose.
  */
 static inline void
 sample_draw(const tp_pool *pool, uint64_t seed, uint32_t count, uint32_t *frames)
@@ -180,9 +182,9 @@ sample_least(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
 
 /*
  * tp_policy.expect_choice of a policy whose next draw is for such a sample, or
- * for such members: prefetch as much of it as TP_MAX_EXPECTED, and
- * keep what was drawn, in a chooser of one's own.  Which of its frames will be asked whether it is usable
- * depends on their values, unless there is one only.
+ * for such members: prefetch as much of it as TP_MAX_EXPECTED, and keep what was
+ * drawn if the chooser is the caller's own.  Which of its frames will be asked
+ * whether it is usable depends on their values, unless there is one only.
  */
 static inline uint32_t
 sample_expect(const tp_pool *pool, uint32_t want, uint32_t *frames)
