@@ -137,6 +137,7 @@ class Counters:
     hits: int
     reads: int
     ring_reads: int  # those of the reads that went to the rings of large sequential scans
+    writes: int  # those by sessions, which had to make room
 
     @property
     def hit_ratio(self) -> float:
@@ -156,7 +157,8 @@ def counters(instance: Instance) -> Counters:
         sleep(0.02)
     row = instance.query(
         "SELECT sum(hits), sum(read_bytes) / size,"
-        " sum(read_bytes) FILTER (WHERE context = 'bulkread') / size"
+        " sum(read_bytes) FILTER (WHERE context = 'bulkread') / size,"
+        " sum(write_bytes) FILTER (WHERE backend_type = 'client backend') / size"
         " FROM pg_stat_io, CAST(current_setting('block_size') AS int) AS size"
         " WHERE object = 'relation' GROUP BY size"
     )

@@ -93,16 +93,21 @@ class Server(NamedTuple):
 
 @dataclass(frozen=True)
 class Usage:
-    """What a server has done: transactions, blocks read, and the pool's counters if it has any."""
+    """What a server has done: transactions, blocks read, blocks written to make room for them.
+
+    And the pool's counters, if it has any.
+    """
 
     transactions: int
     reads: int
+    writes: int
     pool: Mapping[str, int]
 
     def __sub__(self, earlier: Usage) -> Usage:
         return Usage(
             self.transactions - earlier.transactions,
             self.reads - earlier.reads,
+            self.writes - earlier.writes,
             {name: value - earlier.pool[name] for name, value in self.pool.items()},
         )
 
@@ -110,6 +115,11 @@ class Usage:
     def blocks(self) -> float:
         """Blocks read for a transaction."""
         return self.reads / self.transactions
+
+    @property
+    def written(self) -> float:
+        """Blocks written for a transaction."""
+        return self.writes / self.transactions
 
     def ratio(self, name: str, to: str = "reads") -> float | None:
         """Return a counter as a multiple of another; None without them."""
@@ -120,17 +130,22 @@ def total(parts: Sequence[Usage]) -> Usage:
     pool: Counter[str] = Counter()
     for part in parts:
         pool.update(part.pool)
-    return Usage(sum(part.transactions for part in parts), sum(part.reads for part in parts), pool)
+    return Usage(
+        sum(part.transactions for part in parts),
+        sum(part.reads for part in parts),
+        sum(part.writes for part in parts),
+        pool,
+    )
 
 
 def usage(server: Server) -> Usage:
     """Read all counters of a server when nobody uses it."""
-    reads = counters(server.instance).reads
+    blocks = counters(server.instance)
     transactions = server.instance.query(
         "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
     )
     pool = {} if server.name == STOCK else pool_counters(server.instance)
-    return Usage(int(transactions), reads, pool)
+    return Usage(int(transactions), blocks.reads, blocks.writes, pool)
 
 
 def check_cached(instance: Instance) -> None:

@@ -47,7 +47,7 @@ import tpcc
 from common import count, report
 from dots import Panel, draw
 from live import STOCK, copied, counters, huge_pages, programs, read_all, scratch, serving, told
-from miss_path import Server, take_turns
+from miss_path import Server, Turns, take_turns, total
 from pgbench import CPUS, algorithms, medians, run_to_end, throughput
 from streams import FIRST, LAST, Spread, tell
 
@@ -285,17 +285,17 @@ def transactions(args: argparse.Namespace) -> None:
         tell("recording")
         replays(one, settings, names, args)
     title = f"transactions like TPC-C's: {size} MB, {args.buffers} of buffers, {CLIENTS} clients"
-    columns = ("", "x clock's throughput", "quartiles", "blocks a transaction", "clock's")
+    columns = ("", "x clock's throughput", "quartiles", "blocks read a transaction", "clock's")
+    columns = (*columns, "written", "clock's")
     report("oltp_scans_transactions", title, (*columns, "within 1 %"), rows)
 
 
 def turns(
     original: Path, name: str, settings: Mapping[str, str], start: int, args: argparse.Namespace
-) -> tuple[np.ndarray, float, float]:
+) -> Turns:
     """Start clock and the algorithm on copies of the data, and let them take turns.
 
-    Returns the ratio of their throughputs in each round, and blocks read for a
-    transaction by both.  Who is started first changes with the number of the start.
+    Who is started first changes with the number of the start.
     """
     with ExitStack() as stack:
         places = [("clock", stack.enter_context(copied(original)))]
@@ -312,7 +312,7 @@ def turns(
         found = take_turns(pair, CLIENTS, args.rounds, Random(start), load)
         for server in pair:
             tpcc.check(server.instance)
-    return found.ratios, found.stock.blocks, found.ours.blocks
+    return found
 
 
 def record(original: Path, settings: Mapping[str, str], args: argparse.Namespace) -> Path:
@@ -358,18 +358,20 @@ def replays(
     report("oltp_scans_replays", title, ("buffers", *map(str, sizes)), rows)
 
 
-def row(name: str, starts: Sequence[tuple[np.ndarray, float, float]]) -> tuple[str, ...]:
-    ratios = [start[0] for start in starts]
+def row(name: str, starts: Sequence[Turns]) -> tuple[str, ...]:
+    ratios = [start.ratios for start in starts]
     middle, error = (float(value) for value in medians(ratios))
     low, high = np.nanquantile(np.concatenate(ratios), [0.25, 0.75])
-    base, ours = np.mean([start[1:] for start in starts], axis=0)
+    base, ours = total([start.stock for start in starts]), total([start.ours for start in starts])
     off = abs(middle - 1) - SAME_THROUGHPUT
     verdict = reached(off <= 0)
     if abs(off) <= 2 * error:
         verdict += "?"
     return (
         *(name, f"{middle:.3f} ± {error:.3f}", f"{low:.2f} to {high:.2f}"),
-        *(f"{ours:.3f}", f"{base:.3f}", "" if name == "clock" else verdict),
+        *(f"{ours.blocks:.3f}", f"{base.blocks:.3f}"),
+        *(f"{ours.written:.3f}", f"{base.written:.3f}"),
+        "" if name == "clock" else verdict,
     )
 
 

@@ -73,9 +73,8 @@
 #include "tidepool/parts/sample.h"
 #include "tidepool/standing.h"
 
-#include "prediction/candidates.h"
+#include "prediction/furthest.h"
 #include "prediction/load_order.h"
-#include "prediction/newcomers.h"
 #include "prediction/reason.h"
 
 enum
@@ -199,190 +198,26 @@ pbm_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
 		newcomers_return(all);
 }
 
-/* ---- estimates ---- */
+/* ---- the choice ---- */
 
-static inline double
-sooner(double a, double b)
-{
-	return a < b ? a : b;
-}
-
-static inline double
-later(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-/* What all estimates of one time go by. */
-typedef struct moment
-{
-	const tp_pool *pool;
-	uint64_t	now;
-	bool		by_frequency;	/* are pages expected by their frequency? */
-	newcomer_outlook newcomers;
-	tp_scan_found found;
-} moment;
-
-static inline moment
-moment_at(const tp_pool *pool, uint64_t now)
+static page_estimates
+estimates_at(const tp_pool *pool, uint64_t now)
 {
 	const newcomer_stats *all = newcomers_of(pool);
-	moment		m = {
+	page_estimates e = {
 		.pool = pool,
 		.now = now,
 		.by_frequency = param(pool, PARAM_FREQUENCY) != FREQUENCY_OFF,
+		.scan_history = param(pool, PARAM_SCAN_HISTORY) != 0,
+		.scans = pool->services->scans,
 		.newcomers.wait = TP_NEVER
 	};
 
+	if (param(pool, PARAM_INDEX_SCANS))
+		e.trails = pool->services->trails;
 	if (all != NULL)
-		m.newcomers = newcomers_outlook(all);
-	return m;
-}
-
-/* What a page's own references tell. */
-typedef struct by_history
-{
-	double		wait;			/* microseconds until the next one, or
-								 * TP_NEVER */
-	double		age;			/* since the last one that counts; infinite:
-								 * there was none */
-	bool		newcomer;		/* there was exactly one */
-} by_history;
-
-/* An overdue page is expected later and later (Algorithm 2). */
-static inline by_history
-history_at(const moment *m, const page_history *page)
-{
-	double		interval = (double) tp_load_float(&page->interval);
-	by_history	it = {
-		.wait = TP_NEVER,
-		.age = page_history_age(page, m->now)
-	};
-
-	it.newcomer = it.age < TP_NEVER && !(interval < TP_NEVER);
-	if (it.newcomer)
-		it.wait = newcomers_wait(&m->newcomers, it.age);
-	else if (m->by_frequency)
-		it.wait = later(it.age, interval);
-	return it;
-}
-
-/*
- * Microseconds until the page in this frame is referenced, or TP_NEVER, and
- * where that comes from.  If it is less than `from`, any number less than
- * `from` may be returned, and any source: what is cheap to know comes first, and
- * often is enough.
- */
-static double
-estimate(moment *m, uint32_t frame, const by_history *own, double from,
-		 tp_reason *source)
-{
-	const tp_pool *pool = m->pool;
-	const struct tp_scans *scans = pool->services->scans;
-	const struct tp_trails *trails = pool->services->trails;
-	double		predicted = TP_NEVER;
-
-	if (trails != NULL && param(pool, PARAM_INDEX_SCANS))
-		predicted = page_history_trailing(page_history_of(pool, frame), trails,
-										  m->now);
-	if (scans != NULL && sooner(own->wait, predicted) >= from)
-	{
-		tp_page		it = tp_page_of(pool, frame);
-
-		predicted = sooner(predicted, param(pool, PARAM_SCAN_HISTORY) ?
-						   tp_scan_expected_access(scans, &m->found, it, from, m->now) :
-						   tp_scan_next_access_from(scans, &m->found, it, from, m->now));
-	}
-	*source = predicted <= own->wait ? TP_BY_PREDICTION :
-		own->newcomer ? TP_BY_RECENCY : TP_BY_FREQUENCY;
-	return sooner(predicted, own->wait);
-}
-
-/* ---- the choice ---- */
-
-/* A choice that is being made. */
-typedef struct search
-{
-	moment		at;
-	ranking		rank;
-	newcomers_seen seen;
-	candidate	furthest[MOST_CANDIDATES];
-	uint32_t	n;				/* candidates in furthest */
-	uint64_t	listed;			/* their bits, and perhaps more */
-} search;
-
-/* A bit of search.listed.  Where it is not set the frame is not in furthest. */
-static inline uint64_t
-listed_bit(uint32_t frame)
-{
-	return UINT64_C(1) << frame % 64;
-}
-
-/*
- * Does the page's own history tell that it is no further than the last of those
- * kept?  If that is not expected at all, nothing is, and the page used before
- * goes.
- */
-static inline bool
-is_no_further(const search *s, double wait, uint64_t last, const candidate *worst)
-{
-	return wait < worst->wait ||
-		(worst->wait == TP_NEVER && !(s->rank.lru && last < worst->last));
-}
-
-/*
- * Rank a frame that its page's own history does not tell to be too near, unless it
- * is ranked already or vacant.
- */
-static void
-rank_frame(search *s, uint32_t frame, const by_history *own)
-{
-	const tp_pool *pool = s->at.pool;
-	const candidate *worst = s->n == s->rank.keep ? &s->furthest[s->n - 1] : NULL;
-	candidate	c;
-
-	if (!tp_is_resident(pool, frame))
-		return;
-	c.frame = frame;
-	c.last = tp_load64(&page_history_of(pool, frame)->last);
-	c.stale = c.usable = c.dirty = false;
-	c.wait = estimate(&s->at, frame, own, worst != NULL ? worst->wait : 0,
-					  &c.source);
-	if (worst != NULL && !is_further(&c, worst, s->rank.lru))
-		return;
-	c.generation = tp_generation(pool, frame);
-	if (s->listed & listed_bit(frame))
-	{
-		uint32_t	place = find_candidate(s->furthest, s->n, frame);
-
-		if (place < s->n && s->furthest[place].generation == c.generation)
-			return;
-		if (place < s->n)		/* remembered with another page */
-			s->n = drop_candidate(s->furthest, s->n, place);
-	}
-	s->listed |= listed_bit(frame);
-	s->n = rank_candidate(s->furthest, s->n, &s->rank, &c);
-}
-
-/*
- * Rank what is further than the last of those kept.  Most are not.
- */
-static void
-consider_all(search *s, const uint32_t *frames, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-	{
-		const page_history *page = page_history_of(s->at.pool, frames[i]);
-		const by_history own = history_at(&s->at, page);
-
-		s->seen.looked++;
-		if (own.newcomer)
-			newcomers_look(&s->seen, own.age);
-		if (s->n < s->rank.keep ||
-			!is_no_further(s, own.wait, tp_load64(&page->last),
-						   &s->furthest[s->n - 1]))
-			rank_frame(s, frames[i], &own);
-	}
+		e.newcomers = newcomers_outlook(all);
+	return e;
 }
 
 static uint32_t
@@ -405,45 +240,6 @@ new_frames(const tp_pool *pool, uint32_t *frames)
 	return n + sample_members(pool, sample_size(pool), frames + n);
 }
 
-/*
- * Ask whether the victims may be taken, and drop those that may not; estimate
- * the stale ones anew; ask which are dirty.  Each may let others move up.
- */
-static void
-verify_victims(search *s, tp_usable usable, void *arg)
-{
-	const tp_pool *pool = s->at.pool;
-
-	for (uint32_t i = 0; i < s->n && i < s->rank.victims;)
-	{
-		candidate  *c = &s->furthest[i];
-
-		if (c->usable)
-		{
-			i++;
-			continue;
-		}
-		if (!may_be_taken(pool, c->frame, c->generation, usable, arg))
-			s->n = drop_candidate(s->furthest, s->n, i);
-		else
-		{
-			if (c->stale)
-			{
-				const page_history *page = page_history_of(pool, c->frame);
-				const by_history own = history_at(&s->at, page);
-
-				c->wait = estimate(&s->at, c->frame, &own, 0, &c->source);
-				c->last = tp_load64(&page->last);
-				c->stale = false;
-			}
-			c->usable = true;
-			c->dirty = tp_is_dirty(pool, c->frame);
-			move_candidate(s->furthest, s->n, i, s->rank.lru);
-		}
-		i = 0;
-	}
-}
-
 /* Choose the furthest of what is remembered and what is new. */
 static void
 choose(const tp_pool *pool, tp_usable usable, void *arg, uint64_t now)
@@ -452,26 +248,23 @@ choose(const tp_pool *pool, tp_usable usable, void *arg, uint64_t now)
 	uint32_t	frames[2 + SAMPLE_MAX];
 	uint32_t	n = new_frames(pool, frames);	/* on their way while others
 												 * are ranked */
-	search		s;
+	furthest	s;
 
-	s.at = moment_at(pool, now);
+	s.at = estimates_at(pool, now);
 	s.rank = ranking_of(pool);
 	s.seen = choice->seen;
-	s.n = rank_remembered(&choice->chosen, &s.rank, now, s.furthest);
-	s.listed = 0;
-	for (uint32_t i = 0; i < s.n; i++)
-		s.listed |= listed_bit(s.furthest[i].frame);
-	consider_all(&s, frames, n);
-	verify_victims(&s, usable, arg);
+	furthest_begin(&s, &choice->chosen);
+	furthest_look(&s, frames, n);
+	furthest_verify(&s, usable, arg);
 	if (s.n == 0)
 	{
 		/* all are in use: a sample of usable ones, then */
-		consider_all(&s, frames,
-					 sample_frames(pool, param(pool, PARAM_SAMPLES), usable, arg,
-								   frames));
+		furthest_look(&s, frames,
+					  sample_frames(pool, param(pool, PARAM_SAMPLES), usable, arg,
+									frames));
 	}
 	choice->seen = s.seen;
-	choose_candidates(&choice->chosen, &s.rank, now, s.furthest, s.n);
+	choose_candidates(&choice->chosen, &s.rank, now, s.list, s.n);
 }
 
 /* Whether a frame is usable is asked last, and of few. */
@@ -562,16 +355,17 @@ pbm_restore(const tp_pool *pool, unsigned list, uint32_t frame,
 static uint32_t
 band_of(const tp_pool *pool, uint32_t frame)
 {
-	moment		m = moment_at(pool, tp_load64(&tp_state(pool, pbm_state)->now));
+	page_estimates e = estimates_at(pool,
+									tp_load64(&tp_state(pool, pbm_state)->now));
 	const page_history *page = page_history_of(pool, frame);
-	const by_history own = history_at(&m, page);
+	const own_estimate own = estimate_own(&e, page);
 	tp_reason	source;
-	double		wait = estimate(&m, frame, &own, 0, &source);
+	double		wait = estimate_page(&e, frame, &own, 0, &source);
 	uint32_t	band;
 
 	if (wait == TP_NEVER)
 	{
-		uint64_t	idle = (uint64_t) page_history_idle(page, m.now);
+		uint64_t	idle = (uint64_t) page_history_idle(page, e.now);
 
 		for (band = 0; band < NEVER_BANDS - 1 && idle >> (32 - band) == 0;)
 			band++;
