@@ -57,7 +57,7 @@ typedef struct chosen_frame
 /* What one process keeps.  Zero-initialise before use. */
 typedef struct chosen_frames
 {
-	uint64_t	chosen_at;		/* time of the choice */
+	uint64_t	chosen_at;		/* time of the choice: all are the pool's */
 	uint32_t	count;
 	uint32_t	due;			/* number of victims, the first of list */
 	uint32_t	next;			/* index of the next victim */

@@ -30,7 +30,7 @@ listed_bit(uint32_t frame)
 static inline void
 furthest_begin(furthest *s, const chosen_frames *chosen)
 {
-	s->n = rank_remembered(chosen, &s->rank, s->at.now, s->list);
+	s->n = rank_remembered(chosen, &s->rank, s->at.busy, s->list);
 	s->listed = 0;
 	for (uint32_t i = 0; i < s->n; i++)
 		s->listed |= listed_bit(s->list[i].frame);

@@ -29,6 +29,7 @@
 
 #include <string.h>
 
+#include "prediction/busy_time.h"
 #include "prediction/page_history.h"
 
 /* A window is one in so many of the pool's frames. */
@@ -38,12 +39,12 @@
 #define CORRELATED 8
 
 /*
- * Or so many microseconds, if those are less: what a transaction may take that
- * reads from a slow disk.  Chosen, not measured.  When few pages come in a window
+ * Or so many microseconds, if those are less: the longest pause that counts, so that
+ * what is before a pause and after it is never one.  When few pages come in a window
  * is long, and a page that is wanted all the time would look as if it were wanted
  * once in the period.
  */
-#define MOST_CORRELATED 200000
+#define MOST_CORRELATED ((LONGEST_PAUSE - 1) * 1024)
 
 /*
  * The rate of newcomers of all ages, as a share of that of one of no age: the mean

@@ -15,7 +15,8 @@
 typedef struct page_estimates
 {
 	const tp_pool *pool;
-	uint64_t	now;
+	uint64_t	now;			/* for scans */
+	uint64_t	busy;			/* the pool's time, for histories: busy_time.h */
 	bool		by_frequency;	/* are pages expected by their frequency? */
 	bool		scan_history;	/* are scans expected that have not begun? */
 	const struct tp_scans *scans;	/* NULL: no scan is known */
@@ -41,7 +42,7 @@ estimate_own(const page_estimates *e, const page_history *page)
 	double		interval = (double) tp_load_float(&page->interval);
 	own_estimate own = {
 		.wait = TP_NEVER,
-		.age = page_history_age(page, e->now)
+		.age = page_history_age(page, e->busy)
 	};
 
 	own.newcomer = own.age < TP_NEVER && !(interval < TP_NEVER);
@@ -66,7 +67,7 @@ estimate_page(page_estimates *e, uint32_t frame, const own_estimate *own,
 
 	if (e->trails != NULL)
 		predicted = page_history_trailing(page_history_of(e->pool, frame),
-										  e->trails, e->now);
+										  e->trails, e->busy);
 	if (e->scans != NULL && own->wait >= from && predicted >= from)
 	{
 		tp_page		page = tp_page_of(e->pool, frame);

@@ -4,7 +4,8 @@
  *
  * The times of references by registered scans are known ahead.  The history is
  * for all other references, including those of trailing index scans: these
- * *count* (with frequency=on all do).
+ * *count* (with frequency=on all do).  Times are the pool's (busy_time.h), but
+ * access->now, which is not used here.
  *
  * LOCKING.  None: all fields are relaxed atomics.  Of two concurrent
  * references one may be lost, or the time of one may be paired with the
@@ -46,9 +47,10 @@ page_history_of(const tp_pool *pool, uint32_t frame)
 
 /* The page came in. */
 static inline void
-page_history_begin(page_history *page, const tp_access *access, bool counts)
+page_history_begin(page_history *page, const tp_access *access, uint64_t now,
+				   bool counts)
 {
-	tp_store64(&page->last, access->now);
+	tp_store64(&page->last, now);
 	tp_store64(&page->trail, tp_is_trail(access->scan) ? access->scan : 0);
 	tp_store_float(&page->since, counts ? 0 : __builtin_inff());
 	tp_store_float(&page->interval, __builtin_inff());
@@ -90,18 +92,18 @@ page_history_is_newcomer(const page_history *page)
  * was a newcomer and is not any more.
  */
 static inline bool
-page_history_add(page_history *page, const tp_access *access, bool counts,
-				 float period)
+page_history_add(page_history *page, const tp_access *access, uint64_t now,
+				 bool counts, float period)
 {
-	int64_t		idle = page_history_idle(page, access->now);
+	int64_t		idle = page_history_idle(page, now);
 	float		gap = (float) ((double) tp_load_float(&page->since) + (double) idle);
 	float		interval;
 	bool		first;
 
-	if (tp_load64(&page->last) == access->now ||
+	if (tp_load64(&page->last) == now ||
 		(counts ? gap : (float) idle) < period)
 		return false;
-	tp_store64(&page->last, access->now);
+	tp_store64(&page->last, now);
 	if (!counts)
 	{
 		tp_store_float(&page->since, gap);

@@ -30,7 +30,7 @@ came(uint64_t now)
 	page_history page;
 
 	memset(&page, 0, sizeof(page));
-	page_history_begin(&page, &access, true);
+	page_history_begin(&page, &access, access.now, true);
 	return page;
 }
 
@@ -39,7 +39,7 @@ referenced(page_history *page, uint64_t now, float period)
 {
 	tp_access	access = at(now);
 
-	return page_history_add(page, &access, true, period);
+	return page_history_add(page, &access, now, true, period);
 }
 
 static void
@@ -55,7 +55,7 @@ a_newcomer_has_been_referenced_once(void **unused)
 	assert_false(referenced(&page, 3000, 0));
 
 	/* by none that counts: no newcomer, and neither after the first that does */
-	page_history_begin(&page, &access, false);
+	page_history_begin(&page, &access, access.now, false);
 	assert_false(page_history_is_newcomer(&page));
 	assert_false(referenced(&page, 2000, 0));
 	assert_true(page_history_is_newcomer(&page));
@@ -76,10 +76,10 @@ references_within_the_period_are_one(void **unused)
 	assert_false(referenced(&page, 1060, 100));
 	assert_true(page_history_is_newcomer(&page));
 	assert_int_equal(page.last, 1000);
-	assert_false(page_history_add(&page, &scan, false, 100));
+	assert_false(page_history_add(&page, &scan, scan.now, false, 100));
 	assert_int_equal(page.last, 1150);
 	scan.now = 1240;
-	assert_false(page_history_add(&page, &scan, false, 100));
+	assert_false(page_history_add(&page, &scan, scan.now, false, 100));
 	assert_int_equal(page.last, 1150);
 	assert_true(page_history_age(&page, 1160) == 160);
 	assert_true(referenced(&page, 1200, 100));

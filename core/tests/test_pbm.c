@@ -202,6 +202,27 @@ references_in_a_row_are_one(void **unused)
 	fixture_free(f);
 }
 
+/*
+ * 1 is referenced often; then nobody does anything for an hour.  That says nothing of
+ * 1, so what comes then goes again before it.
+ */
+static void
+pauses_say_nothing(void **unused)
+{
+	fixture    *f = pool(PAPER "frequency=0,samples=8", 8, "");
+
+	(void) unused;
+	f->pace = 30000;
+	for (int i = 0; i < 20; i++)
+		fixture_run(f, i % 4 == 0 ? "1 3 4" : "1 5 6 7 8");
+	f->now += UINT64_C(3600) * 1000000;
+	fixture_run(f, "11 12 13 14 15 16 17 18 19 20");
+	f->hits = 0;
+	fixture_run(f, "1");
+	assert_int_equal(f->hits, 1);
+	fixture_free(f);
+}
+
 static uint64_t
 index_scan_to(uint64_t scan, uint64_t from, uint64_t to, uint64_t now)
 {
@@ -334,6 +355,7 @@ main(void)
 		TEST(intervals_span_references_that_do_not_count),
 		TEST(what_was_frequent_goes_before_newcomers_that_return),
 		TEST(references_in_a_row_are_one),
+		TEST(pauses_say_nothing),
 		TEST(pages_wait_for_trailing_index_scans),
 		TEST(followers_that_do_not_come_are_given_up),
 		TEST(frames_join_and_leave),

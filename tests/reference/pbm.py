@@ -41,13 +41,34 @@ class History:
         return self.since < inf and self.interval == inf
 
 
+class BusyClock:
+    """Time without most of the pauses in which the pool was not used."""
+
+    def __init__(self) -> None:
+        self.used: int | None = None  # last, in units of 1024 microseconds
+        self.off = 0  # what pauses have taken off, in units of 32 such
+
+    def look(self, now: int) -> int:
+        """Return the time at this one, if the pool is used then."""
+        return now - 32 * 1024 * (self.off + self.pause(now))
+
+    def pause(self, now: int) -> int:
+        behind = 0 if self.used is None else now // 1024 - self.used
+        return max(0, behind - 64) // 32
+
+    def use(self, now: int) -> int:
+        self.off += self.pause(now)
+        self.used = max(self.used or 0, now // 1024)
+        return self.look(now)
+
+
 class Newcomers:
     """When they return, and which references are one, by what was seen in windows."""
 
     def __init__(self) -> None:
         self.began = 0
         self.wait = self.growth = 0.0
-        self.period = 200_000.0
+        self.period = 64_512.0
         self.loads = self.untold = 0
         # looked at: of all pages, and ages of newcomers; told of, and not yet
         self.looked = self.looked_untold = 0
@@ -81,7 +102,7 @@ class Newcomers:
         if self.began == 0:
             return
         took = max(1, now - self.began)
-        self.period = single(min(took / 8, 200_000))
+        self.period = single(min(took / 8, 64_512))
         if sum(self.ages) > 0:
             count = len(self.ages)
             rate = (self.returned or 0.5) / took
@@ -145,10 +166,11 @@ class PBM(Model):
         self.history: dict[int, History] = {}
         self.left: dict[int, History] = {}  # of pages that have gone, by their frame
         self.newcomers = Newcomers()
+        self.clock = BusyClock()
         self.version: dict[int, int] = {}  # of a frame: how often its page changed
         self.list: list[tuple[int, int]] = []  # frames, and their versions
         self.due = self.next = 0
-        self.sampled_at = self.seen = 0
+        self.sampled_at = self.seen = self.seen_busy = 0
 
     def value(self, name: str) -> int:
         return int(self.params[name])
@@ -165,7 +187,7 @@ class PBM(Model):
 
     # ---- estimates ----
 
-    def estimate(self, frame: int, now: int) -> float:
+    def estimate(self, frame: int, now: int, busy: int) -> float:
         waits = [inf]
         history = self.history[frame]
         if self.scans is not None:
@@ -175,17 +197,20 @@ class PBM(Model):
             waits.append(ask(self.page[frame], now))
         if self.scans is not None and self.value("index_scans") and history.trail:
             delay = self.scans.trails.delay(history.trail)
-            expected = delay - history.age(now)
+            expected = delay - history.age(busy)
             if delay < inf and (expected >= 0 or expected > -delay):
                 waits.append(max(0.0, expected))
         if self.is_auto() and history.is_newcomer():
-            waits.append(self.newcomers.expected(history.age(now)))
+            waits.append(self.newcomers.expected(history.age(busy)))
         elif self.value("frequency") != 2:
-            waits.append(max(history.interval, history.age(now)))
+            waits.append(max(history.interval, history.age(busy)))
         return min(waits)
 
     def candidate(self, frame: int) -> Candidate:
-        wait, last = self.estimate(frame, self.now), self.history[frame].last
+        wait, last = (
+            self.estimate(frame, self.now, self.clock.look(self.now)),
+            self.history[frame].last,
+        )
         return Candidate(frame, self.version[frame], wait, last, stale=False)
 
     def further(self, a: Candidate, b: Candidate) -> bool:
@@ -196,7 +221,8 @@ class PBM(Model):
     def consider(self, ranked: list[Candidate], frame: int) -> None:
         # of a vacant frame, what is left of the page that was there
         is_resident = frame in self.page
-        self.newcomers.look((self.history if is_resident else self.left).get(frame), self.now)
+        known = (self.history if is_resident else self.left).get(frame)
+        self.newcomers.look(known, self.clock.look(self.now))
         if not is_resident:
             return
         new = self.candidate(frame)
@@ -222,13 +248,19 @@ class PBM(Model):
 
     # ---- operations ----
 
+    def use_for_miss(self) -> int:
+        """Return the pool's time; keep both times, for bands."""
+        self.seen, self.seen_busy = self.now, self.clock.use(self.now)
+        return self.seen_busy
+
     def on_hit(self, frame: int, flags: int) -> None:
         history = self.history[frame]
-        gap = single(history.age(self.now))
-        since = gap if self.counts() else single(history.idle(self.now))
-        if history.last == self.now or (self.is_auto() and since < self.newcomers.period):
+        busy = self.clock.use(self.now)
+        gap = single(history.age(busy))
+        since = gap if self.counts() else single(history.idle(busy))
+        if history.last == busy or (self.is_auto() and since < self.newcomers.period):
             return
-        history.last = self.now
+        history.last = busy
         if not self.counts():
             history.since = gap
             return
@@ -241,7 +273,7 @@ class PBM(Model):
         history.trail = self.scan if self.is_trail() else 0
 
     def choose(self, page: int, unusable: Collection[int], flags: int) -> int | None:
-        self.seen = self.now
+        busy = self.use_for_miss()
 
         def fits(entry: tuple[int, int]) -> bool:
             frame, version = entry
@@ -255,7 +287,7 @@ class PBM(Model):
         victims = self.value("victims")
         ranked: list[Candidate] = []
         for frame, version in self.list[victims:]:
-            wait = max(0.0, self.expected[frame] - self.now)
+            wait = max(0.0, self.expected[frame] - busy)
             self.put(ranked, Candidate(frame, version, wait, self.last[frame], stale=True))
         near = [frame for frame, version in self.neighbours if self.version[frame] == version]
         want = min(MOST, victims * self.value("samples"))
@@ -273,11 +305,11 @@ class PBM(Model):
             for frame in sample_frames(self, self.value("samples"), unusable):
                 self.consider(ranked, frame)
         self.list = [(old.frame, old.version) for old in ranked]
-        self.expected = {old.frame: self.now + old.wait for old in ranked}
+        self.expected = {old.frame: busy + old.wait for old in ranked}
         self.last = {old.frame: old.last for old in ranked}
         self.due = min(victims, len(ranked))
         self.next = 1
-        self.sampled_at = self.now
+        self.sampled_at = busy
         return ranked[0].frame if ranked else None
 
     def on_evict(self, frame: int, flags: int) -> None:
@@ -286,12 +318,12 @@ class PBM(Model):
         self.on_forget(frame)
 
     def on_admit(self, frame: int, page: int, flags: int) -> None:
-        self.seen = self.now
+        busy = self.use_for_miss()
         if self.is_auto():
-            self.newcomers.load(len(self.members), self.now)
+            self.newcomers.load(len(self.members), busy)
         self.version[frame] = self.version.get(frame, 0) + 1
         self.history[frame] = History(
-            self.now,
+            busy,
             trail=self.scan if self.is_trail() else 0,
             since=0.0 if self.counts() else inf,
         )
@@ -313,9 +345,9 @@ class PBM(Model):
     # ---- what is shown ----
 
     def band(self, frame: int) -> int:
-        wait = self.estimate(frame, self.seen)
+        wait = self.estimate(frame, self.seen, self.seen_busy)
         if wait == inf:
-            idle = self.history[frame].idle(self.seen)
+            idle = self.history[frame].idle(self.seen_busy)
             return next((band for band in range(15) if idle >= 2 ** (32 - band)), 15)
         return next((band for band in range(16, 27) if wait >= 4.0 ** (16 - band) * 2**31), 27)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -103,27 +102,6 @@ def check(instance: Instance) -> None:
     assert instance.query("SELECT * FROM pg_ssd_tier_check()") == ""
     assert stat(instance, "status") == "on"
     assert stat(instance, "read_errors", "bad_pages", "write_errors") == (0, 0, 0)
-
-
-def standby_of(make: Callable[..., Instance], primary: Instance, **settings: str) -> Instance:
-    """A standby, started, with its primary's settings but for these (a dot in a name as __)."""
-    standby = make()
-    standby.stop("immediate")
-    shutil.rmtree(standby.data)
-    primary.run(
-        primary.bin / "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-X", "stream"
-    ).check_returncode()
-    given = {name.replace("__", "."): value for name, value in settings.items()}
-    standby.configure({"unix_socket_directories": str(standby.directory), **given})
-    standby.start()
-    return standby
-
-
-def wait_for_replay(standby: Instance, primary: Instance) -> None:
-    """Wait until the standby has replayed what the primary has written so far."""
-    place = primary.query("SELECT pg_current_wal_lsn()")
-    query = f"SELECT pg_last_wal_replay_lsn() >= '{place}'::pg_lsn"
-    wait_for("the standby has replayed it", lambda: standby.query(query) == "t")
 
 
 def log(instance: Instance) -> str:

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
-from server.conftest import BIN, Make
-from server.load import wait_for
+from server.conftest import Make
+from server.copies import catch_up, standby_of
 from server.pools import create, definitions, fill, server_with_pools, sizes, violations
 from tidepool.server import Instance
 
@@ -31,31 +25,6 @@ def primary(make: Make) -> Instance:
     return server
 
 
-@contextmanager
-def standby_of(server: Instance, **settings: str) -> Iterator[Instance]:
-    """A copy that pg_basebackup has made, started."""
-    directory = Path(tempfile.mkdtemp(prefix="tidepool-test-"))
-    owner = server.data.stat()
-    shutil.chown(directory, owner.st_uid, owner.st_gid)
-    copy = ("-D", directory / "data", "-R", "-c", "fast", "-X", "stream")
-    done = server.run(server.bin / "pg_basebackup", *copy)
-    assert done.returncode == 0, done.stdout
-    standby = Instance(directory, BIN)
-    try:
-        standby.configure({"unix_socket_directories": str(directory), **settings})
-        standby.start()
-        yield standby
-    finally:
-        standby.remove()
-
-
-def catch_up(server: Instance, standby: Instance) -> None:
-    """Wait until the standby has replayed what the server has written."""
-    position = server.query("SELECT pg_current_wal_lsn()")
-    replayed = f"SELECT pg_last_wal_replay_lsn() >= '{position}'"
-    wait_for("it has caught up", lambda: standby.query(replayed) == "t")
-
-
 def test_a_standby_has_pools_of_its_own(make: Make) -> None:
     server = primary(make)
     with standby_of(server) as standby:
@@ -65,7 +34,7 @@ def test_a_standby_has_pools_of_its_own(make: Make) -> None:
         standby.query("ALTER BUFFER POOL hot SET HANDLER arc")
         create(standby, "own", "lru", "128kB")
         fill(server, "t", 100, ", buffer_pool = 'own'")
-        catch_up(server, standby)
+        catch_up(standby, server)
         assert standby.query("SELECT count(*) FROM t") == "100"
         assert violations(standby) == []
         standby.query("ALTER BUFFER POOL own RENAME TO owned", "DROP BUFFER POOL owned")
@@ -96,7 +65,7 @@ def test_pg_rewind_takes_the_pools_of_the_source(make: Make) -> None:
     with standby_of(server) as promoted:
         promoted.query("DROP BUFFER POOL kept", "ALTER BUFFER POOL hot SET SIZE '1MB'")
         create(promoted, "own", "arc", "256kB")
-        catch_up(server, promoted)
+        catch_up(promoted, server)
         promoted.query("SELECT pg_promote()")
         # both go on, and the old primary changes its file, too
         server.query("INSERT INTO t SELECT i, 'lost' FROM generate_series(1, 50) i")
@@ -115,7 +84,7 @@ def test_pg_rewind_takes_the_pools_of_the_source(make: Make) -> None:
         server.start()
         assert definitions(server) == definitions(promoted)
         assert sizes(server) == sizes(promoted)
-        catch_up(promoted, server)
+        catch_up(server, promoted)
         assert server.query("SELECT count(*), count(*) FILTER (WHERE pad = 'lost') FROM t") == (
             "120|0"
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from server.conftest import Make
+from server.copies import catch_up, standby_of
 from server.load import wait_for
 from server.pools import fails
 from server.ssd import (
@@ -16,9 +17,7 @@ from server.ssd import (
     read_all,
     settle,
     ssd_directory,
-    standby_of,
     stat,
-    wait_for_replay,
     with_tier,
 )
 from server.ssd import fill as fill_table
@@ -404,16 +403,15 @@ def test_standby(make: Make, ssd: Path) -> None:
     )
     fill(primary, "t")
     other = ssd_directory()
-    standby = standby_of(make, primary, bufferpool__ssd_path=str(other))
     try:
-        assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
-        read(standby, "t")
-        assert pages(standby, "t") > 280
-        primary.query("ALTER TABLE t SET (ssd_tier = none)")
-        wait_for_replay(standby, primary)
-        read(standby, "t")
-        assert pages(standby, "t") == 0
-        check(standby)
+        with standby_of(primary, bufferpool__ssd_path=str(other)) as standby:
+            assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
+            read(standby, "t")
+            assert pages(standby, "t") > 280
+            primary.query("ALTER TABLE t SET (ssd_tier = none)")
+            catch_up(standby, primary)
+            read(standby, "t")
+            assert pages(standby, "t") == 0
+            check(standby)
     finally:
-        standby.remove()
         shutil.rmtree(other)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from server.conftest import Make
+from server.copies import catch_up, standby_of
 from server.ssd import (
     check,
     fill,
@@ -15,9 +16,7 @@ from server.ssd import (
     read_all,
     settle,
     ssd_directory,
-    standby_of,
     stat,
-    wait_for_replay,
     with_tier,
 )
 from tidepool.server import Instance
@@ -99,27 +98,28 @@ def test_standby(make: Make, ssd: Path) -> None:
     primary = with_tier(make, ssd, 2000, wal_level="replica", bufferpool__ssd_policy="lru")
     fill(primary)
     other = ssd_directory()
-    standby = standby_of(make, primary, bufferpool__ssd_path=str(other))
     try:
-        assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
-        for round_ in range(3):
-            primary.query(f"UPDATE filled SET text = '{round_}' WHERE id % 20 = 0", "CHECKPOINT")
-            if round_ == 1:
-                primary.query("DELETE FROM filled WHERE id > 15000", "VACUUM filled")
-            digest = read_all(primary)
-            wait_for_replay(standby, primary)
-            for _ in range(2):
-                assert read_all(standby) == digest
-                settle(standby)
-        assert stat(standby, "hits") > 500
-        check(standby)
-        standby.query("SELECT pg_promote()")
-        standby.query("UPDATE filled SET text = 'mine' WHERE id % 30 = 0", "CHECKPOINT")
-        digest = read_all(standby)
-        assert read_all(standby) == digest
-        check(standby)
+        with standby_of(primary, bufferpool__ssd_path=str(other)) as standby:
+            assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
+            for round_ in range(3):
+                primary.query(
+                    f"UPDATE filled SET text = '{round_}' WHERE id % 20 = 0", "CHECKPOINT"
+                )
+                if round_ == 1:
+                    primary.query("DELETE FROM filled WHERE id > 15000", "VACUUM filled")
+                digest = read_all(primary)
+                catch_up(standby, primary)
+                for _ in range(2):
+                    assert read_all(standby) == digest
+                    settle(standby)
+            assert stat(standby, "hits") > 500
+            check(standby)
+            standby.query("SELECT pg_promote()")
+            standby.query("UPDATE filled SET text = 'mine' WHERE id % 30 = 0", "CHECKPOINT")
+            digest = read_all(standby)
+            assert read_all(standby) == digest
+            check(standby)
     finally:
-        standby.remove()
         shutil.rmtree(other)
 
 
@@ -129,32 +129,32 @@ def test_standby_on_the_same_ssd(make: Make, ssd: Path) -> None:
     fill(primary)
     digest = read_all(primary)
     settle(primary)
-    standby = standby_of(make, primary)
-    assert standby.query("SELECT pg_ssd_tier_enable()") == "f"
-    assert stat(standby, "status") == "off"
-    assert f'cannot use "{ssd}/tidepool.ssd" for the SSD tier: another server uses it' in log(
-        standby
-    )
-    assert 'Give each server a directory of its own in "bufferpool.ssd_path".' in log(standby)
-    for _ in range(2):
-        assert read_all(standby) == digest
+    with standby_of(primary) as standby:
+        assert standby.query("SELECT pg_ssd_tier_enable()") == "f"
+        assert stat(standby, "status") == "off"
+        assert f'cannot use "{ssd}/tidepool.ssd" for the SSD tier: another server uses it' in log(
+            standby
+        )
+        assert 'Give each server a directory of its own in "bufferpool.ssd_path".' in log(standby)
+        for _ in range(2):
+            assert read_all(standby) == digest
+            assert read_all(primary) == digest
+        check(primary)
+        # the primary leaves pages and their table, which a server with the same system
+        # identifier finds
+        primary.stop()
+        standby.stop()
+        standby.start()
+        assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
+        assert stat(standby, "used_pages") < 300
+        for _ in range(2):
+            assert read_all(standby) == digest
+            settle(standby)
+        check(standby)
+        primary.start()
+        assert primary.query("SELECT pg_ssd_tier_enable()") == "f"
         assert read_all(primary) == digest
-    check(primary)
-    # the primary leaves pages and their table, which a server with the same system
-    # identifier finds
-    primary.stop()
-    standby.stop()
-    standby.start()
-    assert standby.query("SELECT pg_ssd_tier_enable()") == "t"
-    assert stat(standby, "used_pages") < 300
-    for _ in range(2):
-        assert read_all(standby) == digest
-        settle(standby)
-    check(standby)
-    primary.start()
-    assert primary.query("SELECT pg_ssd_tier_enable()") == "f"
-    assert read_all(primary) == digest
-    standby.stop()
-    assert primary.query("SELECT pg_ssd_tier_enable()") == "t"
-    assert read_all(primary) == digest
-    check(primary)
+        standby.stop()
+        assert primary.query("SELECT pg_ssd_tier_enable()") == "t"
+        assert read_all(primary) == digest
+        check(primary)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
-from pathlib import Path
 
 import pytest
 
-from server.conftest import BIN, Make
+from server.conftest import Make
+from server.copies import standby_of
 from server.load import wait_for
 from server.pools import Session, create, fill, violations
 from server.warm import (
@@ -223,13 +222,7 @@ def test_standby(make: Make) -> None:
     primary = warmed(make)
     before = contents(primary)
     primary.query("SELECT pg_bufferpool_save_warm()", "CHECKPOINT")
-    standby = Instance(Path(make_directory()), BIN)
-    try:
-        primary.run(
-            primary.bin / "pg_basebackup", "-R", "-c", "fast", "-D", standby.data
-        ).check_returncode()
-        standby.configure({"unix_socket_directories": str(standby.directory)})
-        standby.start()
+    with standby_of(primary) as standby:
         wait_until_warm(standby)
         assert len(contents(standby) & before) > 0.95 * len(before)
         assert violations(standby) == []
@@ -240,11 +233,3 @@ def test_standby(make: Make) -> None:
         assert len(contents(standby) & before) > 0.95 * len(before)
         assert violations(standby) == []
         standby.query("CREATE TABLE after (i int)")
-    finally:
-        standby.remove()
-
-
-def make_directory() -> str:
-    path = tempfile.mkdtemp(prefix="tidepool-test-")
-    Path(path).chmod(0o777)
-    return path

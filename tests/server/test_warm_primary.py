@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import ExitStack
 
 import pytest
 
-from server.conftest import BIN, Make
+from server.conftest import Make
+from server.copies import copy_of
 from server.load import wait_for
 from server.pools import create, fill, violations
 from server.warm import (
@@ -65,31 +65,24 @@ def primary(make: Make, algorithm: str = "lru", **settings: str) -> Instance:
 @pytest.fixture
 def follower() -> Iterator[Follower]:
     """Make a standby of this server that follows it, and start it."""
-    made: list[Instance] = []
+    with ExitStack() as standbys:
 
-    def make_one(of: Instance, conninfo: str = "dbname=postgres", **settings: str) -> Instance:
-        path = tempfile.mkdtemp(prefix="tidepool-test-")
-        Path(path).chmod(0o777)
-        standby = Instance(Path(path), BIN)
-        made.append(standby)
-        of.run(of.bin / "pg_basebackup", "-c", "fast", "-D", standby.data).check_returncode()
-        standby.data.joinpath("standby.signal").touch()
-        file(standby).unlink(missing_ok=True)  # what it has, it has fetched
-        standby.configure(
-            {
-                "unix_socket_directories": str(standby.directory),
-                "primary_conninfo": f"host={of.directory} {conninfo}",
-                "bufferpool.warm_primary": "on",
-                "bufferpool.warm_save_interval": "1s",
-                **{name.replace("__", "."): value for name, value in settings.items()},
-            }
-        )
-        standby.start()
-        return standby
+        def make_one(of: Instance, conninfo: str = "dbname=postgres", **settings: str) -> Instance:
+            standby = standbys.enter_context(copy_of(of))
+            file(standby).unlink(missing_ok=True)  # what it has, it has fetched
+            (standby.data / "postgresql.auto.conf").write_text("")  # how to connect is below
+            standby.configure(
+                {
+                    "primary_conninfo": f"host={of.directory} {conninfo}",
+                    "bufferpool.warm_primary": "on",
+                    "bufferpool.warm_save_interval": "1s",
+                    **{name.replace("__", "."): value for name, value in settings.items()},
+                }
+            )
+            standby.start()
+            return standby
 
-    yield make_one
-    for standby in made:
-        standby.remove()
+        yield make_one
 
 
 def share(standby: Instance, wanted: set[str]) -> float:
