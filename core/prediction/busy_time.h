@@ -14,8 +14,6 @@
 #ifndef TIDEPOOL_BUSY_TIME_H
 #define TIDEPOOL_BUSY_TIME_H
 
-#include <stdbool.h>
-
 #include "tidepool/relaxed.h"
 
 #define LONGEST_PAUSE 64		/* units of 1.024 ms */
@@ -37,20 +35,17 @@ busy_time_of(uint64_t word, uint64_t now)
 	return now - (word >> 32 << 15);
 }
 
-/* What the word becomes when the pool is in use now; mostly it stays. */
-static inline uint64_t
-busy_clock_next(uint64_t word, uint64_t now)
+static inline uint32_t
+busy_unit(uint64_t now)
 {
-	uint32_t	unit = (uint32_t) (now >> 10) + 1;
-	int32_t		behind = (int32_t) (unit - (uint32_t) word);
-	uint64_t	off = word >> 32;
-
-	if (word != 0 && behind <= 0)
-		return word;
-	if (word != 0 && behind > LONGEST_PAUSE)
-		off += (uint64_t) (behind - LONGEST_PAUSE) >> 5;
-	return off << 32 | unit;
+	return (uint32_t) (now >> 10) + 1;
 }
+
+/* What this word becomes if the pool is in use now. */
+uint64_t	busy_clock_next(uint64_t word, uint64_t now);
+
+/* The pool is in use now, in another unit than this word's.  Returns the new one. */
+uint64_t	busy_clock_use(busy_clock *clock, uint64_t word, uint64_t now);
 
 /* The pool's time at this one, in microseconds, if it is in use then. */
 static inline uint64_t
@@ -64,14 +59,10 @@ static inline uint64_t
 busy_time_now(busy_clock *clock, uint64_t now)
 {
 	uint64_t	word = tp_load64(&clock->word);
-	uint64_t	next = busy_clock_next(word, now);
 
-	/* if another process is faster, what it writes is as good */
-	if (next != word &&
-		!__atomic_compare_exchange_n(&clock->word, &word, next, false,
-									 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		next = busy_clock_next(word, now);
-	return busy_time_of(next, now);
+	if (__builtin_expect((uint32_t) word != busy_unit(now), 0))
+		word = busy_clock_use(clock, word, now);
+	return busy_time_of(word, now);
 }
 
 #endif							/* TIDEPOOL_BUSY_TIME_H */
