@@ -209,15 +209,35 @@ use_for_miss(const tp_pool *pool, uint64_t now)
 	return busy;
 }
 
-static void
-pbm_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+/* The page was referenced, at this time of the pool. */
+static inline void
+note(const tp_pool *pool, uint32_t frame, const tp_access *access, uint64_t busy)
 {
 	newcomer_stats *all = newcomers_of(pool);
 
-	if (page_history_add(page_history_of(pool, frame), access,
-						 use(pool, access->now), counts(pool, access),
+	if (page_history_add(page_history_of(pool, frame), access, busy,
+						 counts(pool, access),
 						 all != NULL ? newcomers_period(all) : 0) && all != NULL)
 		newcomers_return(all);
+}
+
+/* Not inlined, so that a hit mostly calls nothing and saves no register. */
+static __attribute__((noinline))
+void
+hit_in_new_unit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	note(pool, frame, access, use(pool, access->now));
+}
+
+static void
+pbm_hit(const tp_pool *pool, uint32_t frame, const tp_access *access)
+{
+	uint64_t	word = tp_load64(&tp_state(pool, pbm_state)->clock.word);
+
+	if (busy_clock_is_at(word, access->now))
+		note(pool, frame, access, busy_time_of(word, access->now));
+	else
+		hit_in_new_unit(pool, frame, access);
 }
 
 /* ---- the choice ---- */

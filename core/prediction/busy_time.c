@@ -2,8 +2,6 @@
  * busy_time.c
  *	  The time in which a pool is in use.  See busy_time.h.
  */
-#include <stdbool.h>
-
 #include "prediction/busy_time.h"
 
 uint64_t

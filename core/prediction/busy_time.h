@@ -14,6 +14,8 @@
 #ifndef TIDEPOOL_BUSY_TIME_H
 #define TIDEPOOL_BUSY_TIME_H
 
+#include <stdbool.h>
+
 #include "tidepool/relaxed.h"
 
 #define LONGEST_PAUSE 64		/* units of 1.024 ms */
@@ -41,6 +43,13 @@ busy_unit(uint64_t now)
 	return (uint32_t) (now >> 10) + 1;
 }
 
+/* Has the pool been in use in this unit already?  Mostly it has. */
+static inline bool
+busy_clock_is_at(uint64_t word, uint64_t now)
+{
+	return __builtin_expect((uint32_t) word == busy_unit(now), 1);
+}
+
 /* What this word becomes if the pool is in use now. */
 uint64_t	busy_clock_next(uint64_t word, uint64_t now);
 
@@ -60,7 +69,7 @@ busy_time_now(busy_clock *clock, uint64_t now)
 {
 	uint64_t	word = tp_load64(&clock->word);
 
-	if (__builtin_expect((uint32_t) word != busy_unit(now), 0))
+	if (!busy_clock_is_at(word, now))
 		word = busy_clock_use(clock, word, now);
 	return busy_time_of(word, now);
 }
