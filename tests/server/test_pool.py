@@ -73,6 +73,18 @@ def test_case_of_names_does_not_matter(make: Make) -> None:
     assert server.query("SHOW bufferpool.algorithm") == "arc"
 
 
+def test_the_sample_has_all_settings(make: Make) -> None:
+    """As PostgreSQL's own suite asks for, which takes long and runs seldom."""
+    server = make("lru")
+    names = server.query(
+        "SELECT name FROM pg_settings WHERE name LIKE 'bufferpool.%'"
+        " AND NOT 'NOT_IN_SAMPLE' = ANY(pg_settings_get_flags(name))"
+    )
+    sample = (server.bin.parent / "share" / "postgresql.conf.sample").read_text()
+    there = re.findall(r"^#(bufferpool\.\w+) = ", sample, re.MULTILINE)
+    assert sorted(there) == sorted(names.split())
+
+
 def test_parameters(make: Make) -> None:
     server = make("lirs", bufferpool__parameters=" hir = 25% , ghosts=1.5 ")
     fill(server)
