@@ -84,6 +84,7 @@ typedef struct CleanerState
 {
 	uint64		last_round;		/* when it began (BufferPoolNow) */
 	double		rate;			/* allocations per millisecond, smoothed */
+	double		interval;		/* milliseconds from round to round, smoothed */
 	double		allowance;		/* pages that may be written now */
 	double		effort;			/* share of the expected victims to look for */
 	uint32		dirty_victims;	/* the pool's, when the last round began */
@@ -115,6 +116,7 @@ begin_round(BufferPool *pool, uint32 recent_alloc, int maxpages)
 	uint64		now = BufferPoolNow();
 	double		elapsed = Max((now - state->last_round) / 1000.0, 1);
 	double		rate = recent_alloc / elapsed;
+	double		decline = Min(elapsed / BgWriterDelay, 1) / SMOOTHING_SAMPLES;
 	double		most_replaced = Max(buffers / REPLACED_SHARE, 1);
 	uint32		dirty_victims =
 		pg_atomic_read_u32(&pool->shared->dirty_victims);
@@ -124,8 +126,7 @@ begin_round(BufferPool *pool, uint32 recent_alloc, int maxpages)
 	if (state->rate <= rate)
 		state->rate += (rate - state->rate) * Min(elapsed / RISE_MILLISECONDS, 1);
 	else
-		state->rate += (rate - state->rate) *
-			Min(elapsed / BgWriterDelay, 1) / SMOOTHING_SAMPLES;
+		state->rate += (rate - state->rate) * decline;
 	if (dirty_victims != state->dirty_victims)
 		state->effort = 1;
 	state->dirty_victims = dirty_victims;
@@ -137,11 +138,14 @@ begin_round(BufferPool *pool, uint32 recent_alloc, int maxpages)
 						   maxpages * elapsed / BgWriterDelay, maxpages);
 
 	/*
-	 * If processes wait for a CPU, the next round will be as late as this.
-	 * More than ten delays was a pause, not a queue for the CPU (chosen).
+	 * If processes wait for a CPU, one of the next rounds will be as late as
+	 * one of the last: it follows a rise at once, too.  More than ten delays
+	 * was a pause, not a queue for the CPU (chosen).
 	 */
-	victims = state->rate *
-		Max(state->delay, Min(elapsed, 10.0 * BgWriterDelay)) *
+	if (elapsed <= 10.0 * BgWriterDelay)
+		state->interval = Max(elapsed, state->interval +
+							  (elapsed - state->interval) * decline);
+	victims = state->rate * Max(state->delay, state->interval) *
 		bgwriter_lru_multiplier;
 	if (victims < 1)
 		state->rate = 0;		/* or it would underflow eventually */
