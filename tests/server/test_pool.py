@@ -283,7 +283,12 @@ def test_lists_are_read_while_they_change(make: Make, algorithm: str) -> None:
 def test_batches_save_locks(make: Make) -> None:
     locks = {}
     for size in ("1", "64"):
-        server = make("lru", shared_buffers="16MB", bufferpool__batch_size=size)
+        server = make(
+            "lru",
+            shared_buffers="16MB",
+            bufferpool__batch_size=size,
+            bgwriter_lru_maxpages="0",  # which takes the lock, too
+        )
         fill(server)
         look_up(server, 100)
         reset_counters(server)
