@@ -18,7 +18,8 @@ two; stock's own row compares them with each other.  Only when clients' referenc
 meet differs from run to run.
 
 Goals: pbm reads at most 0.80 of what stock reads, and at most 1 % more than the
-best of arc, lirs and watt.
+best of arc, lirs and watt.  What is possible at all is estimated by OPT's misses
+of a run of each mix that is recorded under pbm.
 
 With --transactions-only there are no scans: clients run transactions like
 TPC-C's (tpcc.py), under clock and pbm side by side in turns, as in miss_path.py.
@@ -35,7 +36,7 @@ import argparse
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -115,6 +116,47 @@ MIXES = {
 }
 # bitmap heap scans only where BRIN is used, sequential scans only of whole tables
 PLANS = "-c enable_seqscan=off -c max_parallel_workers_per_gather=0"
+
+
+# ---- recordings ----
+
+
+def recorded(
+    original: Path,
+    server: str,
+    settings: Mapping[str, str],
+    warm_up: Callable[[Instance], object],
+    work: Callable[[Instance], object],
+) -> Path:
+    """Record the work on a copy of the data, from empty buffers on; return the recording.
+
+    It lies beside the data, and replaces the last one.
+    """
+    path = original / "oltp_scans.rec"
+    with (
+        copied(original) as directory,
+        serving(directory, server, {**settings, **RECORDS}) as instance,
+    ):
+        warm_up(instance)
+        inside = directory / path.name
+        instance.query(f"SELECT pg_bufferpool_reset(), pg_bufferpool_trace_start('{inside}')")
+        work(instance)
+        instance.query("SELECT pg_bufferpool_trace_stop()")
+        dropped = instance.query("SELECT dropped FROM pg_stat_bufferpool_trace")
+        if dropped != "0":
+            raise TidepoolError(f"the recording lacks {dropped} references")
+        shutil.copy(inside, path)
+    return path
+
+
+def misses(
+    recording: Path, policies: Sequence[str], sizes: Sequence[int]
+) -> dict[tuple[str, int], int]:
+    """Replay a recording; return the misses by algorithm and number of buffers."""
+    pairs = [(policy, size) for policy in policies for size in sizes]
+    cells = [Cell(parse_policy(policy), size) for policy, size in pairs]
+    results = simulate([(open_trace(recording), cells)])
+    return {pair: result.misses for pair, result in zip(pairs, results, strict=True)}
 
 
 # ---- runs ----
@@ -209,6 +251,32 @@ def runs(original: Path, args: argparse.Namespace, settings: Mapping[str, str]) 
             for i, (server, (blocks, hit_ratio, done)) in enumerate(found):
                 base = found[-1 - i][1][0] if server == STOCK else stock
                 yield Run(name, repetition, server, blocks, hit_ratio, blocks / base, *done)
+
+
+def under_pbm(
+    original: Path, mix: Mix, args: argparse.Namespace, settings: Mapping[str, str]
+) -> Path:
+    """Return the recording of a run of the mix."""
+    return recorded(
+        *(original, "pbm", settings),
+        lambda instance: work(instance, mix, args.records, args.transactions // 4, 1000),
+        lambda instance: work(instance, mix, args.records, args.transactions, 0),
+    )
+
+
+def possible(
+    original: Path, args: argparse.Namespace, settings: Mapping[str, str], frames: int
+) -> None:
+    """Print what the algorithms, and OPT, miss of a recorded run of each mix."""
+    rows = []
+    policies = list(dict.fromkeys(("clock", *args.algorithms, "opt")))
+    for name in args.mixes:
+        tell(f"{name}, recording")
+        found = misses(under_pbm(original, MIXES[name], args, settings), policies, [frames])
+        base = found["clock", frames]
+        rows.append((name, base, *(f"{found[policy, frames] / base:.2f}" for policy in policies)))
+    title = "a run of each mix under pbm, replayed: misses / clock's"
+    report("oltp_scans_possible", title, ("mix", "clock's misses", *policies), rows)
 
 
 # ---- what is shown ----
@@ -315,41 +383,23 @@ def turns(
     return found
 
 
-def record(original: Path, settings: Mapping[str, str], args: argparse.Namespace) -> Path:
-    """Record transactions under clock, beside the data; return the recording."""
-    path = original / "transactions.rec"
-    load = replace(tpcc.WORKLOAD, clients=CLIENTS, scripts=tpcc.scripts(args.warehouses))
-    with (
-        copied(original) as directory,
-        serving(directory, "clock", {**settings, **RECORDS}) as instance,
-    ):
-        throughput(instance, load, WARM, {})
-        inside = directory / path.name
-        instance.query(f"SELECT pg_bufferpool_reset(), pg_bufferpool_trace_start('{inside}')")
-        run_to_end(instance, load, ("-t", args.transactions), {})
-        instance.query("SELECT pg_bufferpool_trace_stop()")
-        dropped = instance.query("SELECT dropped FROM pg_stat_bufferpool_trace")
-        if dropped != "0":
-            raise TidepoolError(f"the recording lacks {dropped} references")
-        shutil.copy(inside, path)
-    return path
-
-
 def replays(
     original: Path, settings: Mapping[str, str], names: Sequence[str], args: argparse.Namespace
 ) -> None:
     """Print what the algorithms miss of a recording, as multiples of clock's misses."""
-    recording = open_trace(record(original, settings, args))
+    load = replace(tpcc.WORKLOAD, clients=CLIENTS, scripts=tpcc.scripts(args.warehouses))
+    recording = recorded(
+        *(original, "clock", settings),
+        lambda instance: throughput(instance, load, WARM, {}),
+        lambda instance: run_to_end(instance, load, ("-t", args.transactions), {}),
+    )
     with serving(original, "clock", settings) as instance:
         buffers = int(
             instance.query("SELECT setting FROM pg_settings WHERE name = 'shared_buffers'")
         )
     sizes = [round(share * buffers) for share in SIZES]
     policies = list(dict.fromkeys(("clock", *REPLAYED, *names, "opt")))
-    runs = [(policy, size) for policy in policies for size in sizes]
-    cells = [Cell(parse_policy(policy), size) for policy, size in runs]
-    results = simulate([(recording, cells)])
-    found = {run: result.misses for run, result in zip(runs, results, strict=True)}
+    found = misses(recording, policies, sizes)
     rows = [
         (policy, *(f"{found[policy, size] / found['clock', size]:.3f}" for size in sizes))
         for policy in policies
@@ -400,6 +450,7 @@ def scans(args: argparse.Namespace) -> None:
         settings = {**SETTINGS, "shared_buffers": str(frames)}
         settings["huge_pages"] = huge_pages([directory], settings)
         found = list(runs(directory, args, settings))
+        possible(directory, args, settings, frames)
     conditions = f"{pages:,} blocks, {frames:,} buffers; medians and ranges of {args.repetitions}"
     tables(found, args, conditions)
 

@@ -20,6 +20,11 @@
  * that gets there within lead_time counts alone: a new one can hardly overtake
  * it.
  *
+ * That scan is one of total, but not yet of visits(g), so total is one less there.
+ * Otherwise pages ahead of a relation's second scan would count as visited by half
+ * of all scans, and might be expected after those behind it, if the second is much
+ * slower than the first.
+ *
  * lead_time is one number for all relations, because it is part of every
  * expectation.  With a lead time for each relation, pages of a relation with
  * slow scans were evicted before those of one that is hardly ever scanned
@@ -51,7 +56,7 @@ tp_scan_expected_access(const tp_scans *scans, tp_scan_found *found,
 	if (known <= lead_time || known < from)
 		return known;
 	interval = history_interval(scans, place_of(scans, found, page.relation),
-								page.block, now);
+								page.block, known < TP_NEVER, now);
 	if (interval == TP_NEVER)
 		return known;
 

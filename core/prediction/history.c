@@ -196,13 +196,14 @@ history_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 
 double
 history_interval(const tp_scans *scans, uint32_t place, uint32_t block,
-				 uint64_t now)
+				 bool awaited, uint64_t now)
 {
 	const tp_scan_history *history;
 	uint32_t	region;
 	double		interval;
 	uint64_t	last_begin;
 	double		since;
+	double		total;
 	double		visits;
 
 	if (place == TP_NONE)
@@ -220,5 +221,7 @@ history_interval(const tp_scans *scans, uint32_t place, uint32_t block,
 	since = now > last_begin ? (double) (now - last_begin) : 0;
 	interval = (double) tp_load_float(&history->interval);
 	interval = interval > since ? interval : since;
-	return interval * (double) tp_load_float(&history->total) / visits;
+	total = (double) tp_load_float(&history->total) - (awaited ? 1 : 0);
+	/* one that goes round may have entered a region twice */
+	return interval * (total > visits ? total / visits : 1);
 }

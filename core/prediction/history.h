@@ -25,10 +25,10 @@ uint32_t	history_find(const tp_scans *scans, uint64_t relation);
 
 /*
  * Mean time in microseconds between scans that enter the block's region;
- * TP_NEVER if none has.  place: of the relation's history, or TP_NONE.  Needs no
- * lock.
+ * TP_NEVER if none has.  place: of the relation's history, or TP_NONE.  awaited: a
+ * running scan is going to read the block.  Needs no lock.
  */
 double		history_interval(const tp_scans *scans, uint32_t place,
-							 uint32_t block, uint64_t now);
+							 uint32_t block, bool awaited, uint64_t now);
 
 #endif							/* TIDEPOOL_HISTORY_H */

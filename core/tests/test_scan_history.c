@@ -151,6 +151,24 @@ running_scans_bring_it_forward(void **unused)
 	tp_scan_end(&scans, handle);
 }
 
+/* The second scan of a relation, much slower than the first, has just begun. */
+static void
+what_a_running_scan_will_read_comes_before_what_it_has_read(void **unused)
+{
+	uint64_t	now = 8200 * MS;
+	tp_scan_spec slow = range(RELATION, 0, 8192, 8192);
+	uint64_t	handle;
+
+	(void) unused;
+	run(range(RELATION, 0, 8192, 8192), 0);
+	slow.speed = 100;
+	handle = tp_scan_begin(&scans, &slow, now);
+	for (uint32_t i = 0; i < 256; i++, now += 10 * MS)
+		tp_scan_advance(&scans, handle, i, now);
+	assert_true(expected(8191, now) < expected(0, now));
+	tp_scan_end(&scans, handle);
+}
+
 static void
 history_fades_when_scans_cease(void **unused)
 {
@@ -309,6 +327,7 @@ main(void)
 		TEST(regions_are_expected_as_often_as_they_were_visited),
 		TEST(relations_compare_by_how_often_they_are_scanned),
 		TEST(running_scans_bring_it_forward),
+		TEST(what_a_running_scan_will_read_comes_before_what_it_has_read),
 		TEST(history_fades_when_scans_cease),
 		TEST(other_regions_are_never_expected),
 		TEST(what_is_forgotten_is_not_expected),

@@ -121,8 +121,11 @@ class History:
             self.lead_time = single(taken)
         return region
 
-    def interval(self, relation: int, block: int, now: int) -> float:
-        """Microseconds from one scan that comes to the block's region to the next."""
+    def interval(self, relation: int, block: int, now: int, is_awaited: bool) -> float:
+        """Microseconds from one scan that comes to the block's region to the next.
+
+        ``is_awaited``: a running scan, one of the total, has not come to the block yet.
+        """
         history = self.find(relation)
         if history is None or history.begun < 2:
             return inf
@@ -131,4 +134,5 @@ class History:
         if visits <= 0:
             return inf
         since = float(max(0, now - history.last_begin))
-        return max(float(history.interval), since) * float(history.total) / visits
+        scans = float(history.total) - is_awaited
+        return max(float(history.interval), since) * max(1.0, scans / visits)

@@ -238,7 +238,7 @@ class ScanModel:
         known, lead_time = self.next_access(page, now), float(self.history.lead_time)
         if known <= lead_time:
             return known
-        interval = self.history.interval(page >> 32, page & 0xFFFFFFFF, now)
+        interval = self.history.interval(page >> 32, page & 0xFFFFFFFF, now, known < inf)
         if interval == inf:
             return known
         known -= lead_time
