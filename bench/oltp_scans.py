@@ -450,9 +450,9 @@ def scans(args: argparse.Namespace) -> None:
         settings = {**SETTINGS, "shared_buffers": str(frames)}
         settings["huge_pages"] = huge_pages([directory], settings)
         found = list(runs(directory, args, settings))
+        conditions = f"{pages:,} blocks, {frames:,} buffers; medians, ranges of {args.repetitions}"
+        tables(found, args, conditions)
         possible(directory, args, settings, frames)
-    conditions = f"{pages:,} blocks, {frames:,} buffers; medians and ranges of {args.repetitions}"
-    tables(found, args, conditions)
 
 
 def arguments() -> argparse.Namespace:

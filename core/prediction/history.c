@@ -222,6 +222,10 @@ history_interval(const tp_scans *scans, uint32_t place, uint32_t block,
 	interval = (double) tp_load_float(&history->interval);
 	interval = interval > since ? interval : since;
 	total = (double) tp_load_float(&history->total) - (awaited ? 1 : 0);
-	/* one that goes round may have entered a region twice */
+
+	/*
+	 * At most all scans come here: one that goes round may have entered the
+	 * region twice, and the one that awaits the block may be in it already.
+	 */
 	return interval * (total > visits ? total / visits : 1);
 }
