@@ -4,8 +4,9 @@
  *
  * Prints a line for each measurement: name, tab, nanoseconds.  Evictions are
  * whole misses (victim, evict, admit) in pools of 131,072 and of a million
- * frames, of random pages of one relation, over which 64 scans run.  Each is
- * measured ROUNDS times, in turn; the median counts.
+ * frames, of random pages of one relation, over which 64 scans run: sequential
+ * ones, or bitmap scans of a third of it, with gaps.  Each is measured ROUNDS times, in turn;
+ * the median counts.
  */
 #define _POSIX_C_SOURCE 199309L	/* clock_gettime */
 
@@ -25,12 +26,23 @@
 #define SCANS	64
 #define OPERATIONS 100000
 #define RELATION 3
+#define NOW		UINT64_C(6400000)	/* microseconds */
+
+enum
+{
+	SEQUENTIAL,
+	BITMAP,
+	KINDS
+};
 
 static uint64_t seed;
-static uint64_t handles[SCANS];
+static uint64_t handles[SCANS]; /* of the sequential scans */
 static uint32_t positions[SCANS];
-static tp_scans scans;
-static const tp_services services = {.scans = &scans};
+static tp_scans scans[KINDS];
+static const tp_services services[KINDS] = {
+	{.scans = &scans[SEQUENTIAL]},
+	{.scans = &scans[BITMAP]}
+};
 
 static uint32_t
 random_below(uint32_t n)
@@ -61,29 +73,68 @@ memory(size_t size)
 	return block;
 }
 
+/* The scan reads until now, and reports where it is 64 times in the relation. */
 static void
-begin_scans(void)
+catch_up(int kind, uint64_t handle, const tp_scan_spec *spec, uint64_t begun)
+{
+	double		reads = spec->speed * 1e-6 * (double) (NOW - begun);
+	uint32_t	blocks = reads < spec->count ? (uint32_t) reads : spec->count - 1;
+
+	for (uint32_t done = 0; done < blocks; done += BLOCKS / 64)
+		tp_scan_advance(&scans[kind], handle, (spec->first + done) % BLOCKS,
+						begun + (uint64_t) (1e6 * done / spec->speed));
+	tp_scan_advance(&scans[kind], handle, (spec->first + blocks) % BLOCKS, NOW);
+}
+
+/*
+ * 64 scans begin, a tenth of a second apart: of the whole relation, or by bitmaps of
+ * random two thirds of a half of it.
+ */
+static void
+begin_scans(int kind)
 {
 	/* and one more, to begin and end */
-	scans = tp_scans_init(SCANS + 1, 1, memory(tp_scans_size(SCANS + 1, 1)));
+	const uint32_t bitmaps = kind == BITMAP ? SCANS : 1;
+
+	scans[kind] = tp_scans_init(SCANS + 1, bitmaps,
+								memory(tp_scans_size(SCANS + 1, bitmaps)));
 	for (uint32_t i = 0; i < SCANS; i++)
 	{
-		tp_scan_spec spec = {0};
+		const uint64_t now = i * (NOW / SCANS);
+		tp_bitmap	bitmap;
+		tp_scan_spec spec = {.relation = RELATION, .count = BLOCKS, .size = BLOCKS};
+		uint64_t	handle;
 
-		positions[i] = spec.first = random_below(BLOCKS);
-		spec.relation = RELATION;
-		spec.count = spec.size = BLOCKS;
 		spec.speed = 1000 + random_below(100000);
-		handles[i] = tp_scan_begin(&scans, &spec, 0);
+		if (kind == BITMAP)
+		{
+			spec.count = BLOCKS / 2;
+			spec.first = random_below(BLOCKS - spec.count);
+			tp_bitmap_init(&bitmap, BLOCKS);
+			for (uint32_t block = 0; block < spec.count; block += BLOCKS / TP_BITMAP_GROUPS)
+				if (random_below(3) > 0)
+					tp_bitmap_add(&bitmap, spec.first + block, 1);
+			spec.bitmap = &bitmap;
+		}
+		else
+			spec.first = random_below(BLOCKS);
+		handle = tp_scan_begin(&scans[kind], &spec, now);
+		catch_up(kind, handle, &spec, now);
+		if (kind == SEQUENTIAL)
+		{
+			handles[i] = handle;
+			positions[i] = (spec.first + BLOCKS / 2) % BLOCKS;
+		}
 	}
 }
 
 /* A full pool under the policy. */
 static tp_pool
-full_pool(const char *name, uint32_t frames, const char *param, double value)
+full_pool(const char *name, uint32_t frames, int kind, const char *param,
+		  double value)
 {
 	const tp_policy *policy = tp_policy_find(name);
-	const tp_access access = {0};
+	const tp_access access = {.now = NOW};
 	double		params[TP_MAX_PARAMS];
 	tp_pool		pool;
 
@@ -92,7 +143,7 @@ full_pool(const char *name, uint32_t frames, const char *param, double value)
 		params[tp_policy_param_find(policy, param)] = value;
 	pool = tp_block_init(policy, params, frames, frames, 1,
 						 memory(tp_block_size(policy, params, frames)));
-	pool.services = &services;
+	pool.services = &services[kind];
 	for (uint32_t frame = 0; frame < frames; frame++)
 		tp_admit(&pool, frame, tp_page_make(RELATION, random_below(BLOCKS)),
 				 &access);
@@ -107,7 +158,7 @@ eviction(const tp_pool *pool)
 	for (uint32_t i = 0; i < OPERATIONS; i++)
 	{
 		const tp_page page = tp_page_make(RELATION, random_below(BLOCKS));
-		const tp_access access = {.now = 1 + i};
+		const tp_access access = {.now = NOW + i};
 		uint32_t	frame = tp_victim(pool, page, NULL, NULL, &access);
 
 		tp_evict(pool, frame, &access);
@@ -117,14 +168,14 @@ eviction(const tp_pool *pool)
 }
 
 static double
-estimate(void)
+estimate(int kind)
 {
 	static volatile double sink;
 	double		begin = seconds();
 
 	for (uint32_t i = 0; i < OPERATIONS; i++)
-		sink = tp_scan_next_access(&scans,
-								   tp_page_make(RELATION, random_below(BLOCKS)), 1);
+		sink = tp_scan_next_access(&scans[kind],
+								   tp_page_make(RELATION, random_below(BLOCKS)), NOW);
 	(void) sink;
 	return (seconds() - begin) / OPERATIONS;
 }
@@ -138,7 +189,7 @@ advance(void)
 	{
 		uint32_t	scan = i % SCANS;
 
-		tp_scan_advance(&scans, handles[scan], positions[scan], 1 + i);
+		tp_scan_advance(&scans[SEQUENTIAL], handles[scan], positions[scan], NOW + i);
 		positions[scan] = (positions[scan] + 1) % BLOCKS;
 	}
 	return (seconds() - begin) / OPERATIONS;
@@ -163,7 +214,8 @@ begin_and_end(bool has_bitmap)
 	for (uint32_t i = 0; i < OPERATIONS; i++)
 	{
 		spec.first = random_below(BLOCKS);
-		tp_scan_end(&scans, tp_scan_begin(&scans, &spec, 1 + i));
+		tp_scan_end(&scans[SEQUENTIAL],
+					tp_scan_begin(&scans[SEQUENTIAL], &spec, NOW + i));
 	}
 	return (seconds() - begin) / OPERATIONS;
 }
@@ -177,7 +229,7 @@ meet(void)
 	double		begin = seconds();
 
 	for (uint32_t i = 0; i < OPERATIONS; i++)
-		sink = tp_scan_meet(&scans, &spec, 1 + i, NULL);
+		sink = tp_scan_meet(&scans[SEQUENTIAL], &spec, NOW + i, NULL);
 	(void) sink;
 	return (seconds() - begin) / OPERATIONS;
 }
@@ -192,35 +244,41 @@ ascending(const void *a, const void *b)
 }
 
 static const char *const names[] = {
-	"clock", "pbm", "pbm:remember=0",
+	"clock", "pbm", "pbm:remember=0", "pbm, bitmap scans",
 	"clock, a million", "pbm, a million",
-	"estimate", "advance",
+	"estimate", "estimate, bitmap scans", "advance",
 	"begin and end", "begin and end, bitmap", "meet",
 };
 
 #define MEASUREMENTS ((int) (sizeof(names) / sizeof(names[0])))
+#define POOLS	6				/* the first names are evictions in these */
 
 int
 main(void)
 {
 	double		times[MEASUREMENTS][ROUNDS];
-	tp_pool		pools[5];
+	tp_pool		pools[POOLS];
 
-	begin_scans();
-	pools[0] = full_pool("clock", FRAMES, NULL, 0);
-	pools[1] = full_pool("pbm", FRAMES, NULL, 0);
-	pools[2] = full_pool("pbm", FRAMES, "remember", 0);
-	pools[3] = full_pool("clock", MANY_FRAMES, NULL, 0);
-	pools[4] = full_pool("pbm", MANY_FRAMES, NULL, 0);
+	begin_scans(SEQUENTIAL);
+	begin_scans(BITMAP);
+	pools[0] = full_pool("clock", FRAMES, SEQUENTIAL, NULL, 0);
+	pools[1] = full_pool("pbm", FRAMES, SEQUENTIAL, NULL, 0);
+	pools[2] = full_pool("pbm", FRAMES, SEQUENTIAL, "remember", 0);
+	pools[3] = full_pool("pbm", FRAMES, BITMAP, NULL, 0);
+	pools[4] = full_pool("clock", MANY_FRAMES, SEQUENTIAL, NULL, 0);
+	pools[5] = full_pool("pbm", MANY_FRAMES, SEQUENTIAL, NULL, 0);
 	for (int round = 0; round < ROUNDS; round++)
 	{
-		for (int i = 0; i < 5; i++)
+		int			i;
+
+		for (i = 0; i < POOLS; i++)
 			times[i][round] = eviction(&pools[i]);
-		times[5][round] = estimate();
-		times[6][round] = advance();
-		times[7][round] = begin_and_end(false);
-		times[8][round] = begin_and_end(true);
-		times[9][round] = meet();
+		times[i++][round] = estimate(SEQUENTIAL);
+		times[i++][round] = estimate(BITMAP);
+		times[i++][round] = advance();
+		times[i++][round] = begin_and_end(false);
+		times[i++][round] = begin_and_end(true);
+		times[i++][round] = meet();
 	}
 	for (int i = 0; i < MEASUREMENTS; i++)
 	{

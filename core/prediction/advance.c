@@ -64,6 +64,27 @@ measure(const tp_scans *scans, uint32_t number, uint32_t done, uint64_t now)
 	tp_store32(&scan->measured_done, done);
 }
 
+/* The scan has read this block, which has that position in its order. */
+static void
+go_on(const tp_scans *scans, uint32_t number, uint32_t block, uint32_t position)
+{
+	tp_scan_lanes *lanes = lanes_of(scans, number);
+	uint32_t	lane = number % TP_SCAN_LANES;
+	tp_bitmap  *bitmap = bitmap_of(scans, number);
+
+	if (bitmap != NULL)
+	{
+		uint32_t	length = tp_load32(&lanes->length[lane]);
+
+		tp_store32(&bitmap->done, position + 1);
+		position = lane_position(scans, number, block);
+		/* beyond a range that ends where the scan wraps: avoid_far_wrap */
+		if (position >= length)
+			position = length - 1;
+	}
+	tp_store32(&lanes->done[lane], position + 1);
+}
+
 bool
 tp_scan_step(const tp_scans *scans, uint64_t handle, uint32_t block,
 			 uint64_t lately)
@@ -80,9 +101,9 @@ tp_scan_step(const tp_scans *scans, uint64_t handle, uint32_t block,
 	lanes = lanes_of(scans, number);
 	position = scan_position(scans, number, block);
 	if (position >= tp_load32(&scan->length) ||
-		position < tp_load32(&lanes->done[lane]))
+		position < scan_done(scans, number))
 		return false;
-	tp_store32(&lanes->done[lane], position + 1);
+	go_on(scans, number, block, position);
 	return position + 1 - tp_load32(&scan->measured_done) >= STRIDE ||
 		is_later(tick_of(lately), tp_load32(&lanes->until[lane]));
 }
@@ -95,9 +116,7 @@ tp_scan_measure(const tp_scans *scans, uint64_t handle, uint32_t block,
 
 	if (number == TP_NONE)
 		return;
-	measure(scans, number,
-			tp_load32(&lanes_of(scans, number)->done[number % TP_SCAN_LANES]),
-			now);
+	measure(scans, number, scan_done(scans, number), now);
 	history_pass(scans, number, block, now);
 }
 

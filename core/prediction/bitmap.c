@@ -54,6 +54,7 @@ bitmap_enter(tp_bitmap *place, const tp_scan_spec *spec)
 		bitmap_common(bitmap, NULL, first + 1, TP_BITMAP_GROUPS) :
 		bitmap_common(bitmap, NULL, 0, first);
 	tp_store32(&place->start, start < groups ? start : 0);
+	tp_store32(&place->done, 0);
 	tp_store32(&place->groups, groups);
 	tp_store32(&place->shift, bitmap->shift);
 }
@@ -67,12 +68,16 @@ bitmap_range(tp_scan_spec *spec)
 	uint32_t	low = TP_BITMAP_GROUPS;
 	uint32_t	high = 0;
 
-	for (uint32_t group = 0; group < TP_BITMAP_GROUPS; group++)
-		if ((bitmap->words[group / 64] >> group % 64 & 1) != 0)
-		{
-			low = low < group ? low : group;
-			high = group;
-		}
+	for (uint32_t i = 0; i < TP_BITMAP_GROUPS / 64; i++)
+	{
+		uint64_t	word = bitmap->words[i];
+
+		if (word == 0)
+			continue;
+		if (low == TP_BITMAP_GROUPS)
+			low = i * 64 + (uint32_t) __builtin_ctzll(word);
+		high = i * 64 + 63 - (uint32_t) __builtin_clzll(word);
+	}
 	spec->bitmap = NULL;
 	spec->count = 0;
 	if (low > high)

@@ -31,6 +31,16 @@ bitmap_blocks(uint32_t groups, uint32_t shift)
 	return blocks < UINT32_MAX ? (uint32_t) blocks : UINT32_MAX;
 }
 
+/* Is the block's group set? */
+static inline bool
+bitmap_has(const tp_bitmap *bitmap, uint32_t block)
+{
+	uint32_t	group = block >> (tp_load32(&bitmap->shift) & 31);
+
+	return group < TP_BITMAP_GROUPS &&
+		(tp_load64(&bitmap->words[group / 64]) >> group % 64 & 1) != 0;
+}
+
 /*
  * The block's place in the order of the scan, from 0; UINT32_MAX if its group
  * is not set.  backward: as in tp_scan_lanes.  Never reads beyond the bitmap,
@@ -67,7 +77,10 @@ bitmap_position(const tp_bitmap *bitmap, uint32_t block, uint32_t backward)
 /* Copy a spec's bitmap to its place in the registry, and fill in the rest. */
 void		bitmap_enter(tp_bitmap *place, const tp_scan_spec *spec);
 
-/* Make spec the smallest range that covers all of its bitmap's groups. */
+/*
+ * Make spec the smallest range that covers all of its bitmap's groups; of no blocks
+ * if there are none.
+ */
 void		bitmap_range(tp_scan_spec *spec);
 
 /* The block at this position of a registered bitmap; see bitmap_position. */

@@ -29,15 +29,19 @@ check_scan(const tp_scans *scans, uint32_t number, uint32_t place, checker *c)
 	const tp_scan_lanes *lanes = &scans->lanes[number / TP_SCAN_LANES];
 	uint32_t	lane = number % TP_SCAN_LANES;
 	bool		has_bitmap = scan->bitmap != TP_NONE;
+	uint32_t	done = has_bitmap ? scans->bitmaps[scan->bitmap].done :
+		lanes->done[lane];
 
 	expect(c, scan->relation == place, "scan under another relation", number);
 	expect(c, scan->length > 0, "scan of nothing", number);
-	expect(c, lanes->done[lane] <= scan->length, "scan beyond its end", number);
-	expect(c, scan->measured_done <= lanes->done[lane],
-		   "scan measured ahead of itself", number);
-	expect(c, lanes->length[lane] == (has_bitmap ? 0 : scan->length),
-		   "lane of another length", number);
-	expect(c, has_bitmap == ((lanes->bitmaps >> lane & 1) != 0),
+	expect(c, done <= scan->length, "scan beyond its end", number);
+	expect(c, lanes->done[lane] <= lanes->length[lane], "scan beyond its range",
+		   number);
+	expect(c, scan->measured_done <= done, "scan measured ahead of itself", number);
+	expect(c, has_bitmap ? lanes->length[lane] > 0 :
+		   lanes->length[lane] == scan->length, "lane of another length", number);
+	expect(c, (scan->length < lanes->length[lane]) ==
+		   ((lanes->bitmaps >> lane & 1) != 0),
 		   "bitmap scan not marked", number);
 	expect(c, lanes->block_time[lane] >= 0, "negative block_time", number);
 	return has_bitmap;

@@ -45,24 +45,44 @@ place_of(const tp_scans *scans, tp_scan_found *found, uint64_t relation)
 	return found->history;
 }
 
+/*
+ * The time until a running scan reads a page from which on the page is expected in
+ * `from` or later.
+ */
+static double
+matters_from(double from, double lead_time, double others)
+{
+	double		beyond = from - lead_time;
+
+	if (beyond <= 0 || others == TP_NEVER)
+		return from;
+	if (others <= beyond)
+		return TP_NEVER;
+	/* a bit less, since the way back rounds */
+	return lead_time + beyond * others / (others - beyond) * (1 - 1e-6);
+}
+
 double
 tp_scan_expected_access(const tp_scans *scans, tp_scan_found *found,
 						tp_page page, double from, uint64_t now)
 {
-	double		known = tp_scan_next_access_from(scans, found, page, from, now);
 	double		lead_time = (double) tp_load_float(&scans->header->lead_time);
-	double		interval;
+	const history_intervals interval =
+		history_at(scans, place_of(scans, found, page.relation), page.block, now);
+	double		known;
 
-	if (known <= lead_time || known < from)
+	/* without a look at the running scans, if they make no difference */
+	if (lead_time + interval.all < from)
+		return lead_time + interval.all;
+	known = tp_scan_next_access_from(scans, found, page,
+									 matters_from(from, lead_time, interval.others),
+									 now);
+	if (known <= lead_time || interval.all == TP_NEVER)
 		return known;
-	interval = history_interval(scans, place_of(scans, found, page.relation),
-								page.block, known < TP_NEVER, now);
-	if (interval == TP_NEVER)
-		return known;
+	if (known == TP_NEVER)
+		return lead_time + interval.all;
 
 	/* the sooner of two independent arrivals at constant rates */
 	known -= lead_time;
-	if (known < TP_NEVER)
-		interval = known > 0 ? known * interval / (known + interval) : 0;
-	return lead_time + interval;
+	return lead_time + known * interval.others / (known + interval.others);
 }

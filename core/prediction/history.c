@@ -194,10 +194,11 @@ history_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 	tp_store_float(&scans->header->lead_time, lead_time);
 }
 
-double
-history_interval(const tp_scans *scans, uint32_t place, uint32_t block,
-				 bool awaited, uint64_t now)
+history_intervals
+history_at(const tp_scans *scans, uint32_t place, uint32_t block, uint64_t now)
 {
+	const history_intervals unknown = {TP_NEVER, TP_NEVER};
+	history_intervals found;
 	const tp_scan_history *history;
 	uint32_t	region;
 	double		interval;
@@ -207,25 +208,27 @@ history_interval(const tp_scans *scans, uint32_t place, uint32_t block,
 	double		visits;
 
 	if (place == TP_NONE)
-		return TP_NEVER;
+		return unknown;
 	history = &scans->history[place];
 	region = block >> (tp_load32(&history->shift) & 31);
 	if (tp_load32(&history->begun) < 2 || region >= TP_HISTORY_REGIONS)
-		return TP_NEVER;
+		return unknown;
 	visits = (double) visits_now(history, region);
 	if (visits <= 0)
-		return TP_NEVER;
+		return unknown;
 
 	/* if scans have stopped, expect the next one later and later */
 	last_begin = tp_load64(&history->last_begin);
 	since = now > last_begin ? (double) (now - last_begin) : 0;
 	interval = (double) tp_load_float(&history->interval);
 	interval = interval > since ? interval : since;
-	total = (double) tp_load_float(&history->total) - (awaited ? 1 : 0);
+	total = (double) tp_load_float(&history->total);
 
 	/*
 	 * At most all scans come here: one that goes round may have entered the
 	 * region twice, and the one that awaits the block may be in it already.
 	 */
-	return interval * (total > visits ? total / visits : 1);
+	found.all = interval * (total > visits ? total / visits : 1);
+	found.others = interval * (total - 1 > visits ? (total - 1) / visits : 1);
+	return found;
 }

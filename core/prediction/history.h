@@ -23,12 +23,18 @@ void		history_pass(const tp_scans *scans, uint32_t number, uint32_t block,
 /* The index of the relation's history, or TP_NONE.  Needs no lock. */
 uint32_t	history_find(const tp_scans *scans, uint64_t relation);
 
-/*
- * Mean time in microseconds between scans that enter the block's region;
- * TP_NEVER if none has.  place: of the relation's history, or TP_NONE.  awaited: a
- * running scan is going to read the block.  Needs no lock.
- */
-double		history_interval(const tp_scans *scans, uint32_t place,
-							 uint32_t block, bool awaited, uint64_t now);
+/* Mean times in microseconds between scans that enter a region. */
+typedef struct history_intervals
+{
+	double		all;			/* TP_NEVER if none has */
+	double		others;			/* likewise, without the running scan that is
+								 * going to read the block; never more than
+								 * all */
+} history_intervals;
+
+/* Of the block's region.  place: of the relation's history, or TP_NONE.  Needs no
+ * lock. */
+history_intervals history_at(const tp_scans *scans, uint32_t place,
+							 uint32_t block, uint64_t now);
 
 #endif							/* TIDEPOOL_HISTORY_H */

@@ -13,12 +13,12 @@ next_block(const tp_scans *scans, uint32_t number)
 {
 	const tp_scan_lanes *lanes = lanes_of(scans, number);
 	uint32_t	lane = number % TP_SCAN_LANES;
-	uint32_t	bitmap = tp_load32(&scans->scans[number].bitmap);
-	uint32_t	done = tp_load32(&lanes->done[lane]);
+	const tp_bitmap *bitmap = bitmap_of(scans, number);
+	uint32_t	done = scan_done(scans, number);
 	uint32_t	backward = tp_load32(&lanes->backward[lane]);
 
-	if (bitmap < scans->header->bitmap_capacity)
-		return bitmap_block(&scans->bitmaps[bitmap], done, backward);
+	if (bitmap != NULL)
+		return bitmap_block(bitmap, done, backward);
 	return range_block(done, tp_load32(&lanes->first[lane]),
 					   tp_load32(&lanes->low[lane]),
 					   tp_load32(&lanes->size[lane]), backward);
@@ -40,11 +40,11 @@ tp_scan_look_at(const tp_scans *scans, uint32_t number, uint64_t now,
 	look->begun_at = tp_load64(&scan->begun_at);
 	look->owner = tp_load32(&scan->owner);
 	look->length = tp_load32(&scan->length);
-	look->done = tp_load32(&lanes->done[lane]);
+	look->done = scan_done(scans, number);
 	look->next = next_block(scans, number);
 	look->block_time = tp_load_float(&lanes->block_time[lane]);
 	look->backward = tp_load32(&lanes->backward[lane]) != 0;
-	look->bitmap = (tp_load8(&lanes->bitmaps) >> lane & 1) != 0;
+	look->bitmap = bitmap_of(scans, number) != NULL;
 	look->gone = is_later(tick_of(now), tp_load32(&lanes->until[lane]));
 	return true;
 }
@@ -75,14 +75,15 @@ tp_scan_rest(const tp_scans *scans, uint64_t handle, tp_scan_spec *rest,
 	uint32_t	lane = number % TP_SCAN_LANES;
 	const tp_scan_lanes *lanes;
 	const tp_scan *scan;
+	const tp_bitmap *bitmap;
 	uint32_t	done;
-	uint32_t	bitmap;
 
 	if (number == TP_NONE)
 		return false;
 	lanes = lanes_of(scans, number);
 	scan = &scans->scans[number];
-	done = tp_load32(&lanes->done[lane]);
+	bitmap = bitmap_of(scans, number);
+	done = scan_done(scans, number);
 	if (done >= tp_load32(&scan->length))
 		return false;
 	*rest = (tp_scan_spec)
@@ -90,17 +91,15 @@ tp_scan_rest(const tp_scans *scans, uint64_t handle, tp_scan_spec *rest,
 		.relation = tp_load64(&scans->relations[tp_load32(&scan->relation)].relation),
 			.first = next_block(scans, number),
 			.count = tp_load32(&scan->length) - done,
-			.low = tp_load32(&lanes->low[lane]),
-			.size = tp_load32(&lanes->size[lane]),
+			.low = tp_load32(bitmap != NULL ? &scan->low : &lanes->low[lane]),
+			.size = tp_load32(bitmap != NULL ? &scan->size : &lanes->size[lane]),
 			.backward = tp_load32(&lanes->backward[lane]) != 0,
 			.owner = tp_load32(&scan->owner),
 			.companion = tp_load32(&scan->companion) != 0
 	};
-	bitmap = tp_load32(&scan->bitmap);
-	if (bitmap < scans->header->bitmap_capacity)
+	if (bitmap != NULL)
 	{
-		copy_rest(&scans->bitmaps[bitmap], done,
-				  tp_load32(&lanes->backward[lane]), groups);
+		copy_rest(bitmap, done, tp_load32(&lanes->backward[lane]), groups);
 		rest->bitmap = groups;
 	}
 	return true;
@@ -111,6 +110,6 @@ tp_scan_awaits(const tp_scans *scans, uint32_t number, uint32_t block)
 {
 	uint32_t	position = scan_position(scans, number, block);
 
-	return position >= tp_load32(&lanes_of(scans, number)->done[number % TP_SCAN_LANES]) &&
+	return position >= scan_done(scans, number) &&
 		position < tp_load32(&scans->scans[number].length);
 }

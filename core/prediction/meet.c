@@ -4,8 +4,7 @@
  */
 #include "tidepool/relaxed.h"
 
-#include "prediction/bitmap.h"
-#include "prediction/registry.h"
+#include "prediction/position.h"
 #include "prediction/timeout.h"
 #include "prediction/relations.h"
 
@@ -69,15 +68,15 @@ read_scan(const tp_scans *scans, uint32_t number, uint32_t tick,
 	const tp_scan_lanes *lanes = lanes_of(scans, number);
 	uint32_t	lane = number % TP_SCAN_LANES;
 	uint32_t	length = tp_load32(&scans->scans[number].length);
-	uint32_t	bitmap = tp_load32(&scans->scans[number].bitmap);
-	uint32_t	done = tp_load32(&lanes->done[lane]);
+	const tp_bitmap *bitmap = bitmap_of(scans, number);
+	uint32_t	done = scan_done(scans, number);
 
 	if (!is_running(scans, number) || done >= length ||
 		tp_load32(&lanes->backward[lane]) != 0 ||
 		is_later(tick, tp_load32(&lanes->until[lane])))
 		return false;
-	if (bitmap < scans->header->bitmap_capacity)
-		read_bitmap(&scans->bitmaps[bitmap], done, rest);
+	if (bitmap != NULL)
+		read_bitmap(bitmap, done, rest);
 	else
 		read_range(lanes, lane, length - done, rest);
 	rest->block_time = tp_load_float(&lanes->block_time[lane]);

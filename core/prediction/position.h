@@ -40,20 +40,48 @@ range_block(uint32_t position, uint32_t first, uint32_t low, uint32_t size,
 	return backward ? block + size : block - size;
 }
 
+/* The bitmap of a registered scan; NULL: it has none. */
+static inline tp_bitmap *
+bitmap_of(const tp_scans *scans, uint32_t number)
+{
+	uint32_t	bitmap = tp_load32(&scans->scans[number].bitmap);
+
+	return bitmap < scans->header->bitmap_capacity ? &scans->bitmaps[bitmap] : NULL;
+}
+
+/* The place of a block in the range of a registered scan's lane. */
+static inline uint32_t
+lane_position(const tp_scans *scans, uint32_t number, uint32_t block)
+{
+	const tp_scan_lanes *lanes = lanes_of(scans, number);
+	uint32_t	lane = number % TP_SCAN_LANES;
+
+	return range_position(block, tp_load32(&lanes->first[lane]),
+						  tp_load32(&lanes->low[lane]),
+						  tp_load32(&lanes->size[lane]),
+						  tp_load32(&lanes->backward[lane]));
+}
+
 /* The place of a block in the order of a registered scan of either kind. */
 static inline uint32_t
 scan_position(const tp_scans *scans, uint32_t number, uint32_t block)
 {
-	const tp_scan_lanes *lanes = lanes_of(scans, number);
-	uint32_t	lane = number % TP_SCAN_LANES;
-	uint32_t	bitmap = tp_load32(&scans->scans[number].bitmap);
-	uint32_t	backward = tp_load32(&lanes->backward[lane]);
+	const tp_bitmap *bitmap = bitmap_of(scans, number);
 
-	if (bitmap < scans->header->bitmap_capacity)
-		return bitmap_position(&scans->bitmaps[bitmap], block, backward);
-	return range_position(block, tp_load32(&lanes->first[lane]),
-						  tp_load32(&lanes->low[lane]),
-						  tp_load32(&lanes->size[lane]), backward);
+	if (bitmap == NULL)
+		return lane_position(scans, number, block);
+	return bitmap_position(bitmap, block,
+						   tp_load32(&lanes_of(scans, number)->backward[number % TP_SCAN_LANES]));
+}
+
+/* The blocks of a registered scan of either kind that are behind it. */
+static inline uint32_t
+scan_done(const tp_scans *scans, uint32_t number)
+{
+	const tp_bitmap *bitmap = bitmap_of(scans, number);
+
+	return tp_load32(bitmap != NULL ? &bitmap->done :
+					 &lanes_of(scans, number)->done[number % TP_SCAN_LANES]);
 }
 
 #endif							/* TIDEPOOL_POSITION_H */

@@ -144,32 +144,36 @@ avoid_far_wrap(tp_scan_spec *spec)
 		spec->count = straight;
 }
 
-/* Enter what the scan reads.  Returns its length in blocks, 0 for nothing. */
+/*
+ * Enter what the scan reads, and make spec the range for its lane.  Returns its
+ * length in blocks, 0 for nothing.
+ */
 static uint32_t
 enter_blocks(const tp_scans *scans, uint32_t number, tp_scan_spec *spec)
 {
 	tp_scans_header *header = scans->header;
 	tp_scan    *scan = &scans->scans[number];
+	tp_bitmap  *bitmap = NULL;
 
+	tp_store32(&scan->bitmap, TP_NONE);
 	if (spec->bitmap != NULL && header->free_bitmap != TP_NONE)
 	{
-		tp_bitmap  *bitmap = &scans->bitmaps[header->free_bitmap];
-
+		bitmap = &scans->bitmaps[header->free_bitmap];
 		tp_store32(&scan->bitmap, header->free_bitmap);
+		tp_store32(&scan->low, spec->low);
+		tp_store32(&scan->size, spec->size);
 		header->free_bitmap = bitmap->shift;
 		bitmap_enter(bitmap, spec);
-		return bitmap_blocks(bitmap->groups, bitmap->shift);
 	}
-	tp_store32(&scan->bitmap, TP_NONE);
-	if (spec->bitmap != NULL)
-	{
-		bitmap_range(spec);
+	else if (spec->bitmap != NULL)
 		header->counts.bitmaps_short++;
-	}
+	if (spec->bitmap != NULL)
+		bitmap_range(spec);
 	if (!range_is_sound(spec))
 		return 0;
 	avoid_far_wrap(spec);
-	return spec->count;
+	return bitmap != NULL ? bitmap_blocks(bitmap->groups, bitmap->shift) :
+		spec->count;
 }
 
 /* Enter the fields that estimates read; the one that reveals the scan last. */
@@ -190,10 +194,9 @@ enter_lane(const tp_scans *scans, uint32_t number, const tp_scan_spec *spec,
 	tp_store32(&lanes->backward[lane], spec->backward ? UINT32_MAX : 0);
 	tp_store_float(&lanes->block_time[lane], block_time);
 	tp_store32(&lanes->until[lane], timeout_tick(now, block_time));
-	if (scan->bitmap != TP_NONE)
+	if (scan->length < spec->count)
 		tp_store8(&lanes->bitmaps, lanes->bitmaps | (uint8_t) (1u << lane));
-	else
-		__atomic_store_n(&lanes->length[lane], scan->length, __ATOMIC_RELEASE);
+	__atomic_store_n(&lanes->length[lane], spec->count, __ATOMIC_RELEASE);
 }
 
 uint64_t
@@ -227,7 +230,7 @@ tp_scan_begin(const tp_scans *scans, const tp_scan_spec *wanted, uint64_t now)
 	}
 	tp_store32(&scan->length, length);
 	tp_store32(&scan->history,
-			   history_begin(scans, spec.relation, end_of(&spec), !spec.companion,
+			   history_begin(scans, spec.relation, end_of(wanted), !spec.companion,
 							 now));
 	tp_store32(&scan->region, TP_NONE);
 	tp_store64(&scan->begun_at, now);

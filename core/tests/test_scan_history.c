@@ -318,6 +318,52 @@ a_part_is_read_round(void **unused)
 				TP_NEVER);
 }
 
+/* Asked only whether a page is expected before `from`, it need not say when. */
+static void
+before_from_any_number_will_do(void **unused)
+{
+	tp_scan_spec spec = range(RELATION, 0, 16384, 16384);
+	const uint64_t now = make_history();
+	tp_scan_found found = {0};
+	uint32_t	both = 0;
+	tp_bitmap	groups;
+
+	(void) unused;
+	tp_scan_advance(&scans, tp_scan_begin(&scans, &spec, now), 9000, now);
+	tp_bitmap_init(&groups, 16384);
+	for (uint32_t at = 2048; at < 16384; at += 512)
+		tp_bitmap_add(&groups, at, 384);
+	spec.bitmap = &groups;
+	spec.first = 2048;
+	spec.speed = 100;
+	tp_scan_begin(&scans, &spec, now);
+
+	/*
+	 * the bitmap has three quarters of these; the last lie where few scans
+	 * come
+	 */
+	for (uint32_t at = 0; at < 16384; at += 100)
+	{
+		double		wait = expected(at, now);
+
+		for (double from = 1000.0 * MS; from < 1e9 * MS; from *= 1.1)
+		{
+			double		rough = tp_scan_expected_access(&scans, &found,
+														tp_page_make(RELATION, at),
+														from, now);
+
+			both |= wait < from ? 1 : 2;
+			if (wait >= from ? rough != wait : rough < wait || rough >= from)
+				fail_msg("block %u, from %f: %f us, not %f", at, from, rough, wait);
+		}
+		/* nothing is later than never */
+		assert_true(tp_scan_expected_access(&scans, &found,
+											tp_page_make(RELATION, at), TP_NEVER,
+											now) >= wait);
+	}
+	assert_int_equal(both, 3);
+}
+
 int
 main(void)
 {
@@ -329,6 +375,7 @@ main(void)
 		TEST(running_scans_bring_it_forward),
 		TEST(what_a_running_scan_will_read_comes_before_what_it_has_read),
 		TEST(history_fades_when_scans_cease),
+		TEST(before_from_any_number_will_do),
 		TEST(other_regions_are_never_expected),
 		TEST(what_is_forgotten_is_not_expected),
 		TEST(history_survives_growth),

@@ -173,7 +173,6 @@ class ScanModel:
             end = low + size if size else BITMAP_GROUPS << shift
             if groups and not has_bitmap:
                 groups = list(range(groups[0], groups[-1] + 1))
-                end = groups[-1] + 1 << shift
             groups = groups[::-1] if backward else groups
             groups = from_group(groups, min(block >> shift, BITMAP_GROUPS - 1), backward)
             within = range(1 << shift)[:: -1 if backward else 1]

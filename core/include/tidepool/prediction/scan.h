@@ -62,7 +62,7 @@
  *
  * COSTS (bench/prediction_cost.py): an estimate reads one or two cache lines,
  * one tp_scan_lanes for eight scans of the relation, and with history two more
- * lines.  Eight scans of a relation, or one, take 672 bytes; a bitmap takes
+ * lines.  Eight scans of a relation, or one, take 800 bytes; a bitmap takes
  * 656, the history of a relation 1,056.
  */
 #ifndef TIDEPOOL_SCAN_H
@@ -99,13 +99,15 @@
 typedef struct tp_bitmap
 {
 	uint32_t	shift;
-	uint32_t	groups;			/* set in all; filled in by tp_scan_begin */
-	uint64_t	words[TP_BITMAP_GROUPS / 64];
-	uint16_t	rank[TP_BITMAP_GROUPS / 64];	/* set before the word;
-												 * likewise */
+	/* the rest but the words is filled in by tp_scan_begin */
+	uint32_t	groups;			/* set in all */
 	uint32_t	start;			/* groups that come before the one that the
 								 * scan begins with, if it began with the
-								 * first; likewise */
+								 * first */
+	uint32_t	done;			/* blocks behind the scan, of those in its
+								 * groups */
+	uint64_t	words[TP_BITMAP_GROUPS / 64];
+	uint16_t	rank[TP_BITMAP_GROUPS / 64];	/* set before the word */
 } tp_bitmap;
 
 /* What a scan will read. */
@@ -135,7 +137,9 @@ typedef struct tp_scan_spec
 
 /*
  * Scans of one relation: what an estimate reads.  length is 0 in a lane
- * without a scan, and in that of a bitmap scan.
+ * without a scan.  A bitmap scan's lane has the smallest range that covers its
+ * groups, and where the scan is in that: a block that lies outside or behind needs
+ * no look at the bitmap.
  */
 typedef struct tp_scan_lanes
 {
@@ -149,7 +153,8 @@ typedef struct tp_scan_lanes
 	float		block_time[TP_SCAN_LANES];	/* microseconds a block */
 	uint32_t	next;			/* more scans of the relation, or TP_NONE */
 	uint8_t		used;			/* a bit per lane: there is a scan */
-	uint8_t		bitmaps;		/* a bit per lane: it is a bitmap scan */
+	uint8_t		bitmaps;		/* a bit per lane: it is a bitmap scan, and
+								 * its range has groups that it does not read */
 } tp_scan_lanes;
 
 /* The rest of a scan, which estimates by ranges do not need. */
@@ -163,6 +168,8 @@ typedef struct tp_scan
 	uint32_t	relation;		/* index in relations */
 	uint32_t	owner;
 	uint32_t	bitmap;			/* index in bitmaps, or TP_NONE */
+	uint32_t	low;			/* as the spec of a bitmap scan has them */
+	uint32_t	size;
 	uint32_t	history;		/* index in history */
 	uint32_t	region;			/* of the relation, entered last; TP_NONE:
 								 * none yet */
