@@ -5,8 +5,8 @@
  * Prints a line for each measurement: name, tab, nanoseconds.  Evictions are
  * whole misses (victim, evict, admit) in pools of 131,072 and of a million
  * frames, of random pages of one relation, over which 64 scans run: sequential
- * ones, or bitmap scans of a third of it, with gaps.  Each is measured ROUNDS times, in turn;
- * the median counts.
+ * ones, or bitmap scans of a third of it, with gaps.  Each is measured ROUNDS
+ * times, in turn; the median counts.
  */
 #define _POSIX_C_SOURCE 199309L	/* clock_gettime */
 
