@@ -15,7 +15,7 @@
  *
  * A write error ends the recording, and nothing else: it is reported in the
  * log and in pg_stat_bufferpool_trace, and the file is cut after its last
- * whole record.
+ * whole record.  On a full disk the last records make room for the file's end.
  *
  * contrib/pg_bufferpool/recorder.c
  *
@@ -65,6 +65,7 @@ static RecorderOutcome outcome;
 /* The file, and records to be written to it. */
 static int	file = -1;
 static int64 file_size;
+static int64 start_size;		/* of it, what is before the records */
 static bool file_full;			/* no more records may be written */
 static BufferRecord output[OUTPUT_RECORDS];
 static int	outputs;
@@ -211,7 +212,7 @@ open_file(void)
 		note_file_error("write to");
 		refuse();
 	}
-	file_size = data.len;
+	file_size = start_size = data.len;
 }
 
 /* The default of the maximum size is half the free space at the start. */
@@ -292,9 +293,42 @@ make_end(StringInfo data, const char *names)
 	memcpy(data->data, &record, sizeof(record));
 }
 
+static bool
+append_end(StringInfo data)
+{
+	if (!append(data->data, data->len))
+	{
+		note_file_error("write to");
+		cut();
+		return false;
+	}
+	file_size += data->len;
+	RecorderWrote(serial, 0, data->len);
+	return true;
+}
+
 /*
- * Write the end of the file, with the names of relations if they fit.  If that
- * fails, the file is usable without it.
+ * Take back as many of the last records as have this size.  Returns false if
+ * there are too few.
+ */
+static bool
+take_back_records(Size size)
+{
+	int64		records = (size + sizeof(BufferRecord) - 1) / sizeof(BufferRecord);
+	int64		bytes = records * sizeof(BufferRecord);
+
+	if (bytes > file_size - start_size)
+		return false;
+	file_size -= bytes;
+	RecorderWrote(serial, -records, -bytes);
+	cut();
+	return true;
+}
+
+/*
+ * Write the end of the file, with the names of relations if they fit.  If the
+ * disk is full, in the place of the last records, and without names.  If that
+ * fails, too, the file is usable without it.
  */
 static void
 write_end(void)
@@ -307,14 +341,11 @@ write_end(void)
 		outcome.names_left_out = true;
 		make_end(&data, "{}");
 	}
-	if (append(data.data, data.len))
-	{
-		file_size += data.len;
-		RecorderWrote(serial, 0, data.len);
+	if (append_end(&data))
 		return;
-	}
-	note_file_error("write to");
-	cut();
+	make_end(&data, "{}");		/* with the error */
+	if (take_back_records(data.len))
+		(void) append_end(&data);
 }
 
 /* ---- a round ---- */
