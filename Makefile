@@ -90,7 +90,7 @@ test-server: $(STAMPS)/installed $(STAMPS)/dev ## build the server with assertio
 	postgres/build debug $(OPTIONS) $(TARBALL)
 	postgres/build stock $(OPTIONS) $(TARBALL)
 	scripts/monitoring-programs build/monitoring
-	$(BIN)/pytest -q -n 2 tests/server
+	$(BIN)/pytest -q -n 4 tests/server
 
 test-stress: $(STAMPS)/installed $(STAMPS)/dev ## crash a server under load in ROUNDS rounds (one with each of ALGORITHMS: six minutes) and verify it; POOLS=1 also changes named pools
 	scripts/system-packages postgres $(OPTIONS)

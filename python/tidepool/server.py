@@ -97,6 +97,15 @@ def server_directory() -> Path:
     )
 
 
+def _output(run: subprocess.CompletedProcess[str]) -> str:
+    """What a command printed; raises TidepoolError with the last of it if it failed."""
+    if run.returncode != 0:
+        program = Path(run.args[0]).name
+        last = run.stdout.strip().splitlines()[-LAST_LINES:]
+        raise TidepoolError("\n".join([f"{program} failed:", *last]))
+    return run.stdout
+
+
 class Instance:
     """A PostgreSQL instance in a directory.
 
@@ -254,7 +263,15 @@ class Instance:
         """
         psql = (self.bin / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-U", user, "-d", database)
         commands = (word for query in queries for word in ("-c", query))
-        return self._must(*psql, *commands, input_file=input_file).strip()
+        # as this process's account: to change it, Python copies the whole process
+        run = subprocess.run(
+            [*psql, *commands],
+            stdin=input_file or subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            check=False,
+            **self._surroundings(),
+        )
+        return _output(run).strip()
 
     def run(
         self,
@@ -270,6 +287,7 @@ class Instance:
                 stdout=file if output else subprocess.PIPE,
                 check=False,
                 **self._surroundings(),
+                **self._identity(),
             )
 
     def lines(self, *command: str | Path) -> Iterator[str]:
@@ -282,7 +300,11 @@ class Instance:
         """
         last: deque[str] = deque(maxlen=LAST_LINES)
         with subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, **self._surroundings()
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            **self._surroundings(),
+            **self._identity(),
         ) as process:
             try:
                 for line in process.stdout or ():
@@ -296,16 +318,19 @@ class Instance:
 
     def _surroundings(self) -> dict[str, Any]:
         """What commands run in, as arguments to subprocess."""
-        who = self._account
         return {
             "cwd": self.directory,
             "env": self.environment(),
             "stderr": subprocess.STDOUT,
             "text": True,
-            "user": who.pw_uid if who else None,
-            "group": who.pw_gid if who else None,
-            "extra_groups": [] if who else None,
         }
+
+    def _identity(self) -> dict[str, Any]:
+        """The server's account, if it is another one, as arguments to subprocess."""
+        who = self._account
+        if who is None:
+            return {}
+        return {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []}
 
     def environment(self) -> dict[str, str]:
         """The environment in which clients reach this instance."""
@@ -322,10 +347,5 @@ class Instance:
             "PGDATABASE": "postgres",
         }
 
-    def _must(self, *command: str | Path, input_file: IO[bytes] | None = None) -> str:
-        run = self.run(*command, input_file=input_file)
-        if run.returncode != 0:
-            program = Path(command[0]).name
-            last = run.stdout.strip().splitlines()[-LAST_LINES:]
-            raise TidepoolError("\n".join([f"{program} failed:", *last]))
-        return run.stdout
+    def _must(self, *command: str | Path) -> str:
+        return _output(self.run(*command))

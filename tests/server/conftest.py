@@ -19,6 +19,18 @@ BIN = Path(os.environ.get("TIDEPOOL_SERVER", ROOT / "build" / "pgsql-debug" / "b
 
 Make = Callable[..., Instance]
 
+MEMORY = Path("/dev/shm")
+ENOUGH = 4 << 30  # bytes; four tests at a time take less than one GiB
+
+
+def pytest_configure() -> None:
+    """Have temporary files in memory if it has room: the suite takes half of the time then."""
+    if "TMPDIR" in os.environ or not MEMORY.is_dir():
+        return
+    if shutil.disk_usage(MEMORY).free >= ENOUGH:
+        os.environ["TMPDIR"] = str(MEMORY)
+        tempfile.tempdir = None  # chosen anew
+
 
 @pytest.fixture(scope="session")
 def template() -> Iterator[Instance]:
