@@ -25,8 +25,13 @@ KINDS = (
     "write_erofs",
     "write_lost",
     "write_torn",
+    "no_space",
+    "read_slow",
+    "write_slow",
     "gone",
 )
+# that cost no page
+HARMLESS = ("no_space", "read_slow", "write_slow")
 # the counter that sees them; of the others: bad_pages
 SEEN = dict.fromkeys(("read_eio", "read_short", "gone"), "read_errors") | dict.fromkeys(
     ("write_eio", "write_short", "write_enospc", "write_erofs"), "write_errors"

@@ -32,6 +32,10 @@ enum
 	WRITE_EROFS,				/* the file system has become read-only */
 	WRITE_LOST,					/* it succeeds, but the old page stays */
 	WRITE_TORN,					/* only a part of the page arrives */
+	NO_SPACE,					/* the file gets a part of the room that it is
+								 * to have */
+	READ_SLOW,					/* a read takes SLOW_READ_MICROSECONDS longer */
+	WRITE_SLOW,					/* likewise */
 	GONE,						/* the device is not there: nothing can be
 								 * opened, read or written */
 	KINDS
@@ -46,6 +50,9 @@ typedef struct Faults
 } Faults;
 
 static Faults *faults;
+
+#define SLOW_READ_MICROSECONDS 5000
+#define SLOW_WRITE_MICROSECONDS 10000
 
 #define MAX_FDS 65536
 static unsigned char is_ssd[MAX_FDS];
@@ -153,6 +160,8 @@ pread64(int fd, void *buffer, size_t size, off64_t offset)
 		return fail(ENODEV);
 	if (strikes(fd, READ_EIO))
 		return fail(EIO);
+	if (strikes(fd, READ_SLOW))
+		usleep(SLOW_READ_MICROSECONDS);
 	if (strikes(fd, READ_SHORT))
 		size /= 2;
 	if (offset > 0 && strikes(fd, READ_SHIFTED))
@@ -178,8 +187,12 @@ preadv64(int fd, const struct iovec *parts, int count, off64_t offset)
 		return fail(ENODEV);
 	if (strikes(fd, READ_EIO))
 		return fail(EIO);
+	if (strikes(fd, READ_SLOW))
+		usleep(SLOW_READ_MICROSECONDS);
 	if (count > 1 && strikes(fd, READ_SHORT))
 		count /= 2;
+	if (offset > 0 && strikes(fd, READ_SHIFTED))
+		offset -= (off64_t) parts[0].iov_len;
 	bytes = NEXT(preadv64) (fd, parts, count, offset);
 	if (bytes > 0 && strikes(fd, READ_FLIP))
 		((unsigned char *) parts[0].iov_base)[faults->calls % parts[0].iov_len] ^= 1;
@@ -199,6 +212,8 @@ pwrite64(int fd, const void *buffer, size_t size, off64_t offset)
 {
 	if (strikes(fd, GONE))
 		return fail(ENODEV);
+	if (strikes(fd, WRITE_SLOW))
+		usleep(SLOW_WRITE_MICROSECONDS);
 	if (strikes(fd, WRITE_EIO))
 		return fail(EIO);
 	if (strikes(fd, WRITE_ENOSPC))
@@ -221,4 +236,23 @@ ssize_t
 pwrite(int fd, const void *buffer, size_t size, off_t offset)
 {
 	return pwrite64(fd, buffer, size, offset);
+}
+
+/* ---- room ---- */
+
+int
+posix_fallocate64(int fd, off64_t offset, off64_t size)
+{
+	if (size > 0 && strikes(fd, NO_SPACE))
+	{
+		(void) NEXT(posix_fallocate64) (fd, offset, size / 2);
+		return ENOSPC;
+	}
+	return NEXT(posix_fallocate64) (fd, offset, size);
+}
+
+int
+posix_fallocate(int fd, off_t offset, off_t size)
+{
+	return posix_fallocate64(fd, offset, size);
 }

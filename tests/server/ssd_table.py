@@ -14,7 +14,8 @@ from typing import Any
 from server.crc32c import crc32c
 
 MAGIC = b"TPSSDTB2"
-_HEADER = struct.Struct("<8s3Q6I8x")  # system, device, inode; control file, block size, counts
+# system, device, inode; control file, block size, counts; mark
+_HEADER = struct.Struct("<8s3Q6IQ")
 _RELATION = struct.Struct("<3I2B2x")  # choice, and whether it is its own
 _PAGE = struct.Struct("<4I")
 _EXTENT = struct.Struct("<2I2d32s8x")
@@ -36,6 +37,7 @@ class Extent:
 class Table:
     """A table: relations by tablespace, database and file; pages by slot, relation, block, CRC.
 
+    The mark is the number in the file beside the pages', 0 if there is none.
     Each relation has a choice: 2 auto, 3 keep, 4 none; and whether it is its own.
     Pages were written in this hour since 1970, and in the others by their number modulo 24.
     """
@@ -52,13 +54,14 @@ class Table:
     extents: list[Extent]
     hour: int
     written: list[int]
+    mark: int = 0
 
     @classmethod
     def read(cls, data: bytes) -> Table:
         """Parse a file; AssertionError if it is not one."""
         (crc,) = struct.unpack("<I", data[-4:])
         assert crc == crc32c(data[:-4])
-        magic, *numbers, relation_count, page_count, extent_count = _HEADER.unpack_from(data)
+        magic, *numbers, relation_count, page_count, extent_count, mark = _HEADER.unpack_from(data)
         assert magic == MAGIC
         system, device, inode, control, block_size, slots = numbers
         counts = (relation_count, page_count, extent_count)
@@ -78,6 +81,7 @@ class Table:
             [Extent(*extent) for extent in extents],
             hour,
             written,
+            mark,
         )
 
     def write(self) -> bytes:
@@ -85,7 +89,7 @@ class Table:
         parts = [
             _HEADER.pack(
                 *(MAGIC, self.system, self.device, self.inode, self.control, self.block_size),
-                *(self.slots, len(self.relations), len(self.pages), len(self.extents)),
+                *(self.slots, len(self.relations), len(self.pages), len(self.extents), self.mark),
             ),
             *(
                 _RELATION.pack(*relation, *choice)
@@ -131,4 +135,5 @@ GOLDEN = Table(
     ],
     hour=498_765,
     written=[0, 1, 2, 0xFFFFFFFF, *range(1000, 1020)],
+    mark=0x0123456789ABCDEF,
 )

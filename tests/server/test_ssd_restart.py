@@ -202,6 +202,34 @@ def test_another_server_on_the_ssd_meanwhile(start: Start, ssd: Path, how: str) 
     check(instance)
 
 
+def test_another_server_after_the_table(start: Start, ssd: Path) -> None:
+    """A server that claimed the SSD before the table was written has left its mark."""
+    instance = start(2000, bufferpool__ssd_policy="lru")
+    expected = prepare(instance)
+    instance.stop()
+    assert Table.read((ssd / TABLE).read_bytes()).mark != 0
+    mark = ssd / "tidepool.ssd.owner"
+    mark.write_bytes(b"TPSSDOWN" + bytes(range(1, 9)))
+    restarted(instance)
+    assert stat(instance, "used_pages") < 300
+    assert read_all(instance) == expected
+    check(instance)
+
+
+def test_a_tier_that_is_off_leaves_no_memory(start: Start) -> None:
+    """After a clean stop nothing of it is left."""
+    instance = start(2000, bufferpool__ssd_policy="lru")
+    prepare(instance)
+    status = instance.data.stat()
+    segment = Path("/dev/shm") / f"tidepool.{status.st_uid}.{status.st_dev:x}.{status.st_ino:x}"
+    assert segment.exists()
+    instance.query("SELECT pg_ssd_tier_disable()")
+    instance.stop()
+    assert not segment.exists()
+    restarted(instance)
+    check(instance)
+
+
 def test_control_file_rewritten(start: Start) -> None:
     """Programs that change files of the stopped server change the control file too."""
     instance = start(2000, bufferpool__ssd_policy="lru")
@@ -271,6 +299,8 @@ def test_table(start: Start, ssd: Path) -> None:
     status = (ssd / "tidepool.ssd").stat()
     assert (table.block_size, table.slots, table.system) == (8192, 2000, int(system))
     assert (table.device, table.inode) == (status.st_dev, status.st_ino)
+    mark = (ssd / "tidepool.ssd.owner").read_bytes()
+    assert mark == b"TPSSDOWN" + table.mark.to_bytes(8, "little")
     assert len(table.pages) >= int(used) - 100
     for relation, choice in zip(table.relations, table.choices, strict=True):
         kept = relation[2] == int(node)  # the others: auto; TOAST, by its own choice

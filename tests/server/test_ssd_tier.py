@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -61,9 +62,9 @@ def test_the_writer_is_seen(start: Start) -> None:
     assert instance.query(seen + writer_of(instance)) == "|||"
 
 
-def test_the_writer_ends(start: Start) -> None:
-    """Another one begins, and goes on."""
-    instance = start(bufferpool__ssd_policy="lru")
+def test_the_writer_ends(start: Start, make: Make, ssd: Path) -> None:
+    """Another one begins, and goes on; the file stays the server's own."""
+    instance = start(1500, bufferpool__ssd_max_size="2000", bufferpool__ssd_policy="lru")
     fill(instance)
     digest = read_all(instance)
     settle(instance)
@@ -76,7 +77,93 @@ def test_the_writer_ends(start: Start) -> None:
     assert read_all(instance) == digest
     settle(instance)
     assert stat(instance, "writes") > writes + 500
+    for pages in (2000, 1200):
+        instance.query(f"ALTER SYSTEM SET bufferpool.ssd_size = {pages}", "SELECT pg_reload_conf()")
+        wait_for("pages have come or gone", partial(has_pages, instance, pages))
+        assert (ssd / "tidepool.ssd").stat().st_size == pages * 8192
+    other = make(bufferpool__ssd_path=str(ssd), bufferpool__ssd_size="100")
+    assert other.query("SELECT pg_ssd_tier_enable()") == "f"
+    assert "another server uses it" in log(other)
+    assert read_all(instance) == digest
     check(instance)
+
+
+def test_a_writer_that_ends_and_finds_another_file(start: Start, ssd: Path) -> None:
+    """Then the tier is off, until somebody wants a new file."""
+    instance = start(bufferpool__ssd_policy="lru")
+    fill(instance)
+    digest = read_all(instance)
+    (ssd / "tidepool.ssd").rename(ssd / "moved")
+    os.kill(int(writer_of(instance)), signal.SIGTERM)
+    # the new writer finds out, or those who have read meanwhile
+    wait_for("it is off", lambda: "the SSD tier is switched off" in log(instance))
+    assert stat(instance, "status") == "off"
+    assert read_all(instance) == digest
+    assert instance.query("SELECT pg_ssd_tier_enable()") == "t"
+    assert read_all(instance) == digest
+
+
+def test_off_while_it_starts(start: Start) -> None:
+    """Whoever waits for the tier learns that somebody has switched it off."""
+    instance = start(bufferpool__ssd_policy="lru")
+    fill(instance, 1000)
+    writer = int(writer_of(instance))
+    instance.query("SELECT pg_ssd_tier_disable()")
+    wait_for("the places are free", lambda: stat(instance, "used_pages") == 0)
+    os.kill(writer, signal.SIGSTOP)
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(instance.query, "SELECT pg_ssd_tier_enable()")
+        try:
+            wait_for("it starts", lambda: stat(instance, "status") == "starting")
+            instance.query("SELECT pg_ssd_tier_disable()")
+            assert waiting.result(timeout=30) == "f"
+        finally:
+            os.kill(writer, signal.SIGCONT)
+    assert stat(instance, "status") == "off"
+    assert instance.query("SELECT pg_ssd_tier_enable()") == "t"
+    check(instance)
+
+
+def test_no_pages_at_first(start: Start) -> None:
+    """A tier may begin with nothing, and grow."""
+    instance = start(0, bufferpool__ssd_max_size="2000", bufferpool__ssd_policy="lru")
+    fill(instance)
+    digest = read_all(instance)
+    assert stat(instance, "status", "pages", "used_pages") == ("on", 0, 0)
+    instance.query("ALTER SYSTEM SET bufferpool.ssd_size = 2000", "SELECT pg_reload_conf()")
+    wait_for("pages have come", partial(has_pages, instance, 2000))
+    for _ in range(2):
+        assert read_all(instance) == digest
+        settle(instance)
+    assert stat(instance, "hits") > 500
+    check(instance)
+
+
+def test_extents(start: Start) -> None:
+    """They are as warm as their pages were read, and say how many of these the SSD has."""
+    instance = start(3000, bufferpool__ssd_policy="page_temperature")
+    fill(instance)
+    for _ in range(3):
+        read_all(instance)
+        settle(instance)
+    for _ in range(10):  # blocks 320 to 351: an extent of its own
+        instance.query(
+            "SELECT count(text) FROM filled WHERE ctid >= '(320,0)' AND ctid < '(352,0)'"
+        )
+        read_all(instance)
+        settle(instance)
+    extents = "SELECT {} FROM pg_ssd_tier_extents WHERE relation = 'filled'::regclass"
+    cached = int(instance.query(extents.format("sum(cached)")))
+    relation = int(
+        instance.query(
+            "SELECT pages FROM pg_ssd_tier_relations WHERE relation = 'filled'::regclass"
+        )
+    )
+    assert cached == relation > 500
+    hottest = extents.format("relblocknumber") + " ORDER BY temperature DESC LIMIT 1"
+    assert instance.query(hottest) == "320"
+    sound = extents.format("bool_and(relblocknumber % 32 = 0 AND temperature > 0)")
+    assert instance.query(sound) == "t"
 
 
 def test_a_writer_that_falls_behind(start: Start) -> None:
@@ -197,6 +284,13 @@ CHANGES = {
     "reindex": ["REINDEX TABLE filled"],
     "unlogged": ["ALTER TABLE filled SET UNLOGGED", "ALTER TABLE filled SET LOGGED"],
     "rewritten": ["ALTER TABLE filled ALTER id TYPE bigint"],
+    "moved": ["ALTER TABLE filled SET TABLESPACE place", "UPDATE filled SET id = -id"],
+    "moved and back": [
+        "ALTER TABLE filled SET TABLESPACE place",
+        "UPDATE filled SET text = 'moved' WHERE id % 3 = 0",
+        "CHECKPOINT",
+        "ALTER TABLE filled SET TABLESPACE pg_default",
+    ],
     "rolled back": ["BEGIN; TRUNCATE filled; INSERT INTO filled VALUES (1); ROLLBACK"],
 }
 
@@ -206,6 +300,7 @@ def test_changes(start: Start, change: str) -> None:
     """After all that happens to files, what is read is what is there."""
     instance = start(bufferpool__ssd_policy="lru", checkpoint_timeout="30s")
     fill(instance)
+    instance.query("SET allow_in_place_tablespaces = on", "CREATE TABLESPACE place LOCATION ''")
     read_all(instance)
     settle(instance)
     instance.query(*CHANGES[change])
@@ -268,6 +363,23 @@ def test_gone_pages_leave_the_ssd(start: Start) -> None:
     instance.query("DROP TABLE filled")
     assert used > 1000
     wait_for("places are free", lambda: stat(instance, "used_pages") < used - 1000)
+    instance.query("CREATE DATABASE other")
+    instance.query(
+        "CREATE TABLE t AS SELECT repeat('x', 7000) FROM generate_series(1, 1000)",
+        "CHECKPOINT",
+        "SELECT count(*) FROM t",
+        database="other",
+    )
+    for _ in range(2):
+        instance.query("SELECT count(*) FROM t", database="other")
+        settle(instance)
+    oid = instance.query("SELECT oid FROM pg_database WHERE datname = 'other'")
+    pages = f"SELECT coalesce(sum(pages), 0) FROM pg_ssd_tier_relations WHERE reldatabase = {oid}"
+    assert int(instance.query(pages)) > 50
+    used = stat(instance, "used_pages")
+    instance.query("DROP DATABASE other")
+    wait_for("places are free", lambda: stat(instance, "used_pages") < used - 50)
+    assert instance.query(pages) == "0"
     check(instance)
 
 

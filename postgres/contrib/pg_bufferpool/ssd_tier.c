@@ -140,9 +140,9 @@ pg_stat_reset_ssd_tier(PG_FUNCTION_ARGS)
 		pg_atomic_write_u64(&SsdTier.shared->counters[i], 0);
 	SsdTier.shared->saved_time = 0;
 	SsdTier.shared->stats_reset = GetCurrentTimestamp();
-	for (uint32 i = 0; i < SsdTier.max_relations; i++)
-		SsdTier.relations[i].reads = SsdTier.relations[i].hits = 0;
 	SsdTierUnlock();
+	for (uint32 i = 0; i < SsdTier.max_relations; i++)
+		SsdTierResetRelation(i);
 	PG_RETURN_VOID();
 }
 
@@ -256,7 +256,8 @@ Datum
 pg_ssd_tier_disable(PG_FUNCTION_ARGS)
 {
 	require_tier();
-	if (SsdTierSwitch(SSD_TIER_ON, SSD_TIER_OFF))
+	if (SsdTierSwitch(SSD_TIER_ON, SSD_TIER_OFF) ||
+		SsdTierSwitch(SSD_TIER_STARTING, SSD_TIER_OFF))
 		ereport(LOG, (errmsg("the SSD tier is switched off by request")));
 	SsdTierWakeWriter();
 	PG_RETURN_VOID();

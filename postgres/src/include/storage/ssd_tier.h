@@ -70,6 +70,7 @@ extern void SsdTierNoteAlter(Oid relid);
 /* tier.c */
 extern bool SsdTierIsWanted(void);
 extern void SsdTierShmemInit(void);
+extern void SsdTierDistrust(void);
 
 /* owner.c */
 extern void SsdTierFollowControlFile(void);

@@ -142,6 +142,7 @@ typedef struct SsdTierEntry
 {
 	pg_atomic_uint32 state;
 	uint32		slot;
+	uint32		next;			/* FREE: in the list of these */
 	bool		cancelled;		/* the page has left the slot meanwhile */
 	RelFileLocator locator;
 	BlockNumber block;
@@ -176,7 +177,10 @@ typedef struct SsdTierShared
 	SsdTierOwner owner;
 	bool		warm;			/* what the slots have is from before the
 								 * start, and the writer is to keep it */
-	bool		saved;			/* a clean stop has saved it */
+	bool		distrusted;		/* what the slots have is not what was written
+								 * there, or not what the disk has: nobody is
+								 * to keep it */
+	bool		saved;			/* a clean stop needs this memory no more */
 	bool		anew;			/* before it is on again, the tier is to
 								 * forget all that it knows */
 
@@ -201,7 +205,8 @@ typedef struct SsdTierShared
 	uint32		gone;			/* relations that are */
 	uint32		free_relation;	/* first of the list, or TP_NONE */
 	uint32		relation_hand;	/* where the search for an unused one goes on */
-	uint32		entry_hand;		/* where the search for a free entry goes on */
+	uint32		free_entry;		/* of the queue: first of the list, or TP_NONE */
+	uint32		entry_hand;		/* where the search for a colder one goes on */
 
 	tp_kept		kept;
 	tp_budget	budget;
@@ -297,7 +302,9 @@ extern void SsdTierFollowTime(void);
 /* file.c */
 extern const char *SsdTierFileName(void);
 extern bool SsdTierMakeFile(uint32 slots);
+extern bool SsdTierInheritFile(void);
 extern int	SsdTierFile(void);
+extern void SsdTierLetGoOfFile(void);
 extern pg_crc32c SsdTierChecksum(const void *page,
 								 const RelFileLocator *locator,
 								 BlockNumber block);
@@ -364,6 +371,7 @@ typedef struct SsdTierExtentLook
 } SsdTierExtentLook;
 
 extern bool SsdTierLookAtRelation(uint32 place, SsdTierRelation *relation);
+extern void SsdTierResetRelation(uint32 place);
 extern bool SsdTierLookAtExtent(uint32 number,
 								SsdTierExtentLook *look);
 extern int	SsdTierCheck(tp_report report, void *arg);
@@ -374,6 +382,7 @@ extern uint32 SsdTierReserveEntry(uint32 slot, const RelFileLocator *locator,
 extern void SsdTierEntryFilled(uint32 entry, bool filled);
 extern void SsdTierCancelEntry(uint32 slot);
 extern bool SsdTierQueueHasRoom(void);
+extern void SsdTierEmptyQueue(void);
 extern uint32 SsdTierTakeEntry(uint32 *hand);
 extern void SsdTierEntryWritten(uint32 entry, bool written, pg_crc32c crc);
 
@@ -385,6 +394,7 @@ extern void SsdTierTakeOver(void (*empty_pool) (void));
 /* owner.c */
 extern bool SsdTierIsPrivate(int fd, off_t * size);
 extern bool SsdTierOwnerIsPresent(const SsdTierOwner *owner);
+extern bool SsdTierHasMark(void);
 extern bool SsdTierMark(void);
 
 /* saved.c */
@@ -392,7 +402,7 @@ extern void SsdTierLoad(void);
 extern void SsdTierRemoveTable(void);
 
 /* writer.c */
-extern void SsdTierWriteQueue(void);
+extern bool SsdTierWriteQueue(int most);
 extern void SsdTierMakeRoom(void);
 extern void SsdTierWakeWriter(void);
 

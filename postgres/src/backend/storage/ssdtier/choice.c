@@ -106,7 +106,8 @@ SsdTierNoteRelation(Oid relid, HeapTuple tuple, SsdTierChoice choice)
 	TransactionId xmin = HeapTupleHeaderGetXmin(tuple->t_data);
 	Noted	   *note;
 
-	if (!SsdTierConfigured || (choice == SSD_TIER_UNSET && clock_now() == 0))
+	if (!SsdTierConfigured || (choice == SSD_TIER_UNSET && clock_now() == 0) ||
+		((Form_pg_class) GETSTRUCT(tuple))->relpersistence == RELPERSISTENCE_TEMP)
 		return;
 	if (noted == NULL)
 		make_noted();

@@ -424,14 +424,18 @@ SsdTierDropDatabase(Oid database)
 {
 	if (!SsdTierConfigured)
 		return;
-	SsdTierLock();
-	for (uint32 i = 0; i < SsdTier.max_relations; i++)
+	for (uint32 i = 0; i < SsdTier.max_relations;)
 	{
-		SsdTierRelation *relation = &SsdTier.relations[i];
+		SsdTierLock();
+		for (int held = 0; held < SLOTS_PER_HOLD && i < SsdTier.max_relations;
+			 held++, i++)
+		{
+			SsdTierRelation *relation = &SsdTier.relations[i];
 
-		if (relation->used && !relation->gone &&
-			relation->locator.dbOid == database)
-			SsdTierLoseRelation(relation);
+			if (relation->used && !relation->gone &&
+				relation->locator.dbOid == database)
+				SsdTierLoseRelation(relation);
+		}
+		SsdTierUnlock();
 	}
-	SsdTierUnlock();
 }

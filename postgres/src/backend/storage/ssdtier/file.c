@@ -3,9 +3,14 @@
  * file.c
  *	  The file on the SSD: a slot of BLCKSZ bytes for each page, and no more.
  *
- * The writer makes the file and holds a lock on it, so that no two servers
- * share one.  It publishes which file it is.  Other processes open it when they
- * first need it, and take no other file in its place.
+ * The writer makes the file and publishes which one it is.  Other processes open
+ * it when they first need it, and take no other file in its place.
+ *
+ * No two servers share a file.  Who claims one has it locked for itself alone while
+ * it leaves its mark beside it (owner.c), and from then on as a shared one.  So has
+ * each process of the server that has the file open, and it looks for the mark when
+ * it has its lock.  So nobody can claim the file while a single process of the
+ * server has it, whatever becomes of the writer.
  *
  * What is read back is compared with a checksum that is kept in memory.  It
  * covers the page's identity, so a page of another slot, or one that was in
@@ -20,10 +25,12 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/aio.h"
 #include "storage/fd.h"
 #include "storage/ssd_tier_internals.h"
 #include "utils/wait_event.h"
@@ -38,8 +45,8 @@
 static int	file = -1;
 static uint32 file_number;		/* which of the tier's files it is */
 
-/* The writer's, which holds the lock. */
-static int	locked_file = -1;
+/* The writer's, which knows no other one in its place, either. */
+static int	claimed_file = -1;
 
 const char *
 SsdTierFileName(void)
@@ -102,7 +109,7 @@ is_ours(int fd)
 	if (SsdTier.shared->device != status.st_dev ||
 		SsdTier.shared->inode != status.st_ino ||
 		status.st_size < offset_of(SsdTier.shared->slots))
-		SsdTier.shared->warm = false;
+		SsdTierDistrust();
 	SsdTier.shared->device = status.st_dev;
 	SsdTier.shared->inode = status.st_ino;
 	return true;
@@ -126,52 +133,123 @@ can_be_direct(void)
 	return can;
 }
 
+/* As one of the processes of this server; the mark is looked at with the lock. */
 static bool
-open_and_lock(void)
+share(int fd)
+{
+	return flock(fd, LOCK_SH | LOCK_NB) == 0 && SsdTierHasMark();
+}
+
+/*
+ * Claim the file for this server, unless it has it: after errors, other processes
+ * may not have let go of it yet.
+ */
+static bool
+claim(int fd)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+	{
+		/* another server that had the file must not believe what it has saved */
+		SsdTierRemoveTable();
+		if (!SsdTierMark())
+			return complain(strerror(errno), NULL);
+	}
+	else if (errno != EWOULDBLOCK)
+		return complain(strerror(errno), NULL);
+	if (share(fd))
+		return true;
+	return complain("another server uses it",
+					"Give each server a directory of its own in \"bufferpool.ssd_path\".");
+}
+
+static void
+close_claimed(void)
+{
+	if (claimed_file >= 0)
+		close(claimed_file);
+	claimed_file = -1;
+}
+
+static bool
+open_and_claim(void)
 {
 	if (!is_absolute_path(ssd_tier_path))
 		return complain("\"bufferpool.ssd_path\" must be an absolute path", NULL);
 	if (is_in_data_directory())
 		return complain("it is in the data directory",
 						"Backups would copy it. Name a directory on the SSD.");
-	if (locked_file >= 0)
-		close(locked_file);
-	locked_file = open(SsdTierFileName(),
-					   O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-					   S_IRUSR | S_IWUSR);
-	if (locked_file < 0)
+	close_claimed();
+	claimed_file = open(SsdTierFileName(),
+						O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+						S_IRUSR | S_IWUSR);
+	if (claimed_file < 0)
 		return complain(strerror(errno), NULL);
-	if (flock(locked_file, LOCK_EX | LOCK_NB) != 0)
-		return complain(errno == EWOULDBLOCK ? "another server uses it" : strerror(errno),
-						errno == EWOULDBLOCK ?
-						"Give each server a directory of its own in \"bufferpool.ssd_path\"." : NULL);
-
-	/* another server that had the file must not believe what it has saved */
-	SsdTierRemoveTable();
-	if (!SsdTierMark())
-		return complain(strerror(errno), NULL);
-	return is_ours(locked_file);
+	return claim(claimed_file) && is_ours(claimed_file);
 }
 
-/* The file has room for so many slots. */
+/* Is this the file that the tier has? */
+static bool
+is_the_file(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && status.st_dev == SsdTier.shared->device &&
+		status.st_ino == SsdTier.shared->inode;
+}
+
+/*
+ * A writer takes over the file from one that has ended, while the tier is on.
+ * Returns false if that is impossible: then the tier cannot stay on.
+ */
+bool
+SsdTierInheritFile(void)
+{
+	close_claimed();
+	claimed_file = open(SsdTierFileName(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (claimed_file < 0)
+		return complain(strerror(errno), NULL);
+	if (!is_the_file(claimed_file) || !share(claimed_file))
+		return complain("it is another file, or another server has claimed it", NULL);
+	return true;
+}
+
+/* Bytes that the file system can still give. */
+static int64
+free_space(void)
+{
+	struct statvfs system;
+
+	return fstatvfs(claimed_file, &system) != 0 ? PG_INT64_MAX :
+		(int64) system.f_bavail * (int64) system.f_frsize;
+}
+
+/*
+ * The file has room for so many slots.  If that is impossible it stays as it
+ * was: it must not take the last free space from others.
+ */
 static bool
 allocate(uint32 slots)
 {
 	off_t		size = offset_of(slots);
 	struct stat status;
-	int			error;
+	int			error = 0;
 
-	if (fstat(locked_file, &status) != 0)
+	if (fstat(claimed_file, &status) != 0)
 		return complain(strerror(errno), NULL);
-	if (status.st_size > size && ftruncate(locked_file, size) != 0)
+	if (status.st_size > size && ftruncate(claimed_file, size) != 0)
 		return complain(strerror(errno), NULL);
-	do
-		error = posix_fallocate(locked_file, 0, size);
-	while (error == EINTR);
-	if (error != 0)
-		return complain(strerror(error),
-						error == ENOSPC ? "Make room, or lower \"bufferpool.ssd_size\"." : NULL);
-	return true;
+	if ((int64) size - (int64) status.st_blocks * 512 > free_space())
+		error = ENOSPC;
+	else if (size > 0)
+		do
+			error = posix_fallocate(claimed_file, 0, size);
+		while (error == EINTR);
+	if (error == 0)
+		return true;
+	if (status.st_size < size)
+		(void) ftruncate(claimed_file, status.st_size);
+	return complain(strerror(error),
+					error == ENOSPC ? "Make room, or lower \"bufferpool.ssd_size\"." : NULL);
 }
 
 /*
@@ -183,7 +261,7 @@ SsdTierMakeFile(uint32 slots)
 {
 	bool		anew = pg_atomic_read_u32(&SsdTier.shared->status) != SSD_TIER_ON;
 
-	if (anew && !open_and_lock())
+	if (anew && !open_and_claim())
 		return false;
 	if (!allocate(slots))
 		return false;
@@ -197,38 +275,50 @@ SsdTierMakeFile(uint32 slots)
 
 /* ---- using it ---- */
 
+static void
+close_file(void)
+{
+	pgaio_closing_fd(file);
+	close(file);
+	ReleaseExternalFD();
+	file = -1;
+}
+
+/* While the tier is off, nobody keeps the file open who has an occasion to close it. */
+void
+SsdTierLetGoOfFile(void)
+{
+	if (unlikely(file >= 0))
+		close_file();
+}
+
 /*
- * This process's descriptor of the tier's file, or -1: it cannot be opened, or
- * another file is in its place, which has been counted.
+ * This process's descriptor of the tier's file, or -1: it cannot be opened, or is
+ * not the one that this server has claimed, which has been counted.
  */
 int
 SsdTierFile(void)
 {
-	const SsdTierShared *shared = SsdTier.shared;
 	uint32		number = pg_atomic_read_u32(&SsdTier.shared->file);
-	struct stat status;
 
 	if (likely(file >= 0 && file_number == number))
 		return file;
-	if (file >= 0)
-		close(file);
-	else
-		ReserveExternalFD();
+	SsdTierLetGoOfFile();
 	pg_read_barrier();
+	ReserveExternalFD();
 	file_number = number;
 	file = BasicOpenFile(SsdTierFileName(), O_RDWR | O_NOFOLLOW | O_CLOEXEC |
-						 (shared->direct ? O_DIRECT : 0));
+						 (SsdTier.shared->direct ? O_DIRECT : 0));
 	if (file < 0)
-		SsdTierError(SSD_TIER_READ_ERRORS, errno);
-	else if (fstat(file, &status) != 0 || status.st_dev != shared->device ||
-			 status.st_ino != shared->inode)
 	{
-		close(file);
-		file = -1;
+		ReleaseExternalFD();
+		SsdTierError(SSD_TIER_READ_ERRORS, errno);
+	}
+	else if (!is_the_file(file) || !share(file))
+	{
+		close_file();
 		SsdTierError(SSD_TIER_READ_ERRORS, ESTALE);
 	}
-	if (file < 0)
-		ReleaseExternalFD();
 	return file;
 }
 

@@ -3,7 +3,6 @@
  * look.c
  *	  Looks at the directory of the SSD tier, for views and for verification.
  *
- *
  * src/backend/storage/ssdtier/look.c
  *
  *-------------------------------------------------------------------------
@@ -22,6 +21,15 @@ SsdTierLookAtRelation(uint32 place, SsdTierRelation *relation)
 	*relation = SsdTier.relations[place];
 	SsdTierUnlock();
 	return relation->used && !relation->gone;
+}
+
+/* Its statistics begin anew. */
+void
+SsdTierResetRelation(uint32 place)
+{
+	SsdTierLock();
+	SsdTier.relations[place].reads = SsdTier.relations[place].hits = 0;
+	SsdTierUnlock();
 }
 
 /*

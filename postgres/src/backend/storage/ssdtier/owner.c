@@ -114,8 +114,18 @@ write_mark(const Mark *mark)
 	return bytes == sizeof(*mark);
 }
 
+/* Is the mark this server's?  Ask with a lock of the file with the pages. */
+bool
+SsdTierHasMark(void)
+{
+	Mark		mark;
+
+	return SsdTier.shared->mark != 0 && read_mark(&mark) &&
+		mark.number == SsdTier.shared->mark;
+}
+
 /*
- * This server has the lock of the file with the pages now: leave a mark.  If
+ * This server has the file with the pages for itself now: leave a mark.  If
  * another one has left its own since, what the slots had is lost.  Returns false,
  * with errno, if the mark cannot be left.
  */
@@ -125,8 +135,8 @@ SsdTierMark(void)
 	SsdTierShared *shared = SsdTier.shared;
 	Mark		mark;
 
-	if (shared->mark != 0 && !(read_mark(&mark) && mark.number == shared->mark))
-		shared->warm = false;
+	if (shared->mark != 0 && !SsdTierHasMark())
+		SsdTierDistrust();
 	memcpy(mark.magic, MARK_MAGIC, sizeof(mark.magic));
 	if (!pg_strong_random(&mark.number, sizeof(mark.number)))
 	{

@@ -321,29 +321,48 @@ verify(SMgrRelation reln, BlockNumber blocknum, uint32 slot)
 	SsdTierCount(SSD_TIER_VERIFIED, 1);
 }
 
+/* If the disk cannot be read, nor is the SSD. */
+static void
+verify_all(SMgrRelation reln, BlockNumber blocknum, BlockNumber nblocks,
+		   uint32 slot)
+{
+	PG_TRY();
+	{
+		for (BlockNumber i = 0; i < nblocks; i++)
+			verify(reln, blocknum + i, slot + i);
+	}
+	PG_CATCH();
+	{
+		for (BlockNumber i = 0; i < nblocks; i++)
+			SsdTierUnpin(slot + i, false);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+
 /* ---- the storage manager's function ---- */
 
 /*
- * While the SSD is not useful, one of so many reads goes to it if its pages are
- * there, or is measured; of a disk that has become slow, each one, so that this is
- * noticed within a second or two.
+ * While the SSD is not useful, a read now and then goes to it if its pages are
+ * there, or is measured: so rarely that the SSD takes at most this share of a
+ * process's time, however slow it is.  Of a disk that has become slow that is each
+ * read, so it is noticed within a second or two.
  */
-#define PROBE_EVERY 64
-#define PROBE_MICROSECONDS 1000
+#define PROBE_SHARE (1 / 64.0)
 
 static bool
 is_skipped(BlockNumber nblocks)
 {
-	static uint32 reads;
-	static uint64 probed;
+	static uint64 next;			/* when one may go there */
 	uint64		now;
 
 	if (SsdTierIsUseful())
 		return false;
 	now = BufferPoolNow();
-	if (reads++ % PROBE_EVERY == 0 || now - probed >= PROBE_MICROSECONDS)
+	if (now >= next)
 	{
-		probed = now;
+		next = now + (uint64) (nblocks * SsdTierReadTime(SSD_TIER_COST_SSD) /
+							   PROBE_SHARE);
 		return false;
 	}
 	pg_atomic_fetch_add_u64(&SsdTier.shared->skipped, nblocks);
@@ -358,6 +377,8 @@ ssd_startreadv(PgAioHandle *ioh, SMgrRelation reln, ForkNumber forknum,
 	SsdTierRead read;
 	int			fd;
 
+	if (!SsdTierIsOn())
+		SsdTierLetGoOfFile();
 	if (forknum != MAIN_FORKNUM || !SsdTierIsOn() || is_skipped(nblocks) ||
 		(fd = SsdTierFile()) < 0)
 	{
@@ -375,7 +396,6 @@ ssd_startreadv(PgAioHandle *ioh, SMgrRelation reln, ForkNumber forknum,
 		return;
 	}
 	if (ssd_tier_verify)
-		for (BlockNumber i = 0; i < nblocks; i++)
-			verify(reln, blocknum + i, read.slot + i);
+		verify_all(reln, blocknum, nblocks, read.slot);
 	read_from_ssd(ioh, reln, blocknum, buffers, nblocks, read.slot, fd);
 }

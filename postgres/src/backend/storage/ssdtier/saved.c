@@ -44,7 +44,7 @@ typedef struct SavedHeader
 	uint32		relations;
 	uint32		pages;
 	uint32		extents;
-	uint32		unused[2];
+	uint64		mark;			/* beside the file with the pages (owner.c) */
 } SavedHeader;
 
 StaticAssertDecl(sizeof(SavedHeader) == 64, "the header has 64 bytes");
@@ -226,6 +226,7 @@ write_table(FILE *file)
 		.control = SsdTier.shared->owner.control,
 		.device = SsdTier.shared->device,
 		.inode = SsdTier.shared->inode,
+		.mark = SsdTier.shared->mark,
 		.block_size = BLCKSZ,
 		.slots = SsdTier.shared->slots
 	};
@@ -247,20 +248,17 @@ write_table(FILE *file)
 		fflush(file) == 0 && fsync(fileno(file)) == 0;
 }
 
-/*
- * Save what is on the SSD.  Called by the checkpointer after the shutdown
- * checkpoint, when no page changes any more.
- */
-void
-SsdTierSave(void)
+static void
+save(void)
 {
 	int			fd;
 	FILE	   *file;
 	bool		written;
 
-	if (!SsdTierConfigured || !SsdTierIsOn() || !CAN_SAVE)
+	while (SsdTierWriteQueue(INT_MAX))
+		;
+	if (SsdTierFile() < 0)		/* another server may have it by now */
 		return;
-	SsdTierWriteQueue();
 	(void) unlink(table_name());
 	fd = open(table_name(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			  S_IRUSR | S_IWUSR);
@@ -276,7 +274,22 @@ SsdTierSave(void)
 		ereport(LOG,
 				(errmsg("could not write \"%s\": %m", table_name()),
 				 errdetail("The SSD tier will begin empty.")));
-	SsdTier.shared->saved = true;
+}
+
+/*
+ * Save what is on the SSD.  Called by the checkpointer after the shutdown
+ * checkpoint, when no page changes any more.  A tier that was about to go on with
+ * what it had keeps that in its segment; of one that is off there is nothing to
+ * keep.
+ */
+void
+SsdTierSave(void)
+{
+	if (!SsdTierConfigured)
+		return;
+	if (SsdTierIsOn() && CAN_SAVE)
+		save();
+	SsdTier.shared->saved = !SsdTierIsWarming();
 }
 
 /* ---- reading it ---- */
@@ -357,6 +370,7 @@ take_over(const char *data)
 
 	SsdTier.shared->device = header->device;
 	SsdTier.shared->inode = header->inode;
+	SsdTier.shared->mark = header->mark;
 	(void) SsdTierResize(Min(header->slots, SsdTier.capacity));
 	for (uint32 i = 0; i < header->relations; i++)
 		if (relations[i].choice >= SSD_TIER_AUTO &&

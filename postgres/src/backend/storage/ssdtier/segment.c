@@ -102,14 +102,15 @@ map_segment(Size size, bool *old)
 	}
 	if (fd >= 0)
 		close(fd);
-	if (memory == MAP_FAILED)
-		ereport(FATAL,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("could not map %zu bytes of shared memory for the SSD tier: %m",
-						size),
-				 errhint("Lower \"%s\" or \"%s\".", "bufferpool.ssd_size",
-						 "bufferpool.ssd_max_size")));
-	return memory;
+	if (memory != MAP_FAILED)
+		return memory;
+	ereport(WARNING,
+			(errcode(ERRCODE_OUT_OF_MEMORY),
+			 errmsg("there is no SSD tier: could not map %zu bytes of shared memory: %m",
+					size),
+			 errhint("Lower \"%s\" or \"%s\".", "bufferpool.ssd_size",
+					 "bufferpool.ssd_max_size")));
+	return NULL;
 }
 
 /* The postmaster ends: keep the segment unless there is a file in its stead. */
@@ -123,7 +124,7 @@ leave_segment(int code, Datum arg)
 /*
  * The tier's shared memory.  Called in the postmaster, which all processes
  * inherit it from; again after a crash of one of them.  *old: it has what it had
- * before, perhaps of another server.
+ * before, perhaps of another server.  NULL, after a warning, if there is none.
  */
 char *
 SsdTierMap(Size size, bool *old)
@@ -133,7 +134,8 @@ SsdTierMap(Size size, bool *old)
 	{
 		segment = map_segment(size, old);
 		segment_size = size;
-		on_proc_exit(leave_segment, 0);
+		if (segment != NULL)
+			on_proc_exit(leave_segment, 0);
 	}
 	return segment;
 }

@@ -124,8 +124,7 @@ SsdTierEndAll(void)
 			(state & (SSD_SLOT_VALID | SSD_SLOT_BAD)) != SSD_SLOT_VALID)
 			SsdTierFreeSlot(slot);
 	}
-	for (uint32 entry = 0; entry < SsdTier.max_entries; entry++)
-		pg_atomic_write_u32(&SsdTier.entries[entry].state, SSD_ENTRY_FREE);
+	SsdTierEmptyQueue();
 }
 
 /*
@@ -152,7 +151,6 @@ SsdTierEmptyDirectory(void)
 	SsdTier.shared->free_relation = TP_NONE;
 	SsdTier.shared->gone = 0;
 	SsdTier.shared->relation_hand = 0;
-	SsdTier.shared->entry_hand = 0;
 	SsdTier.shared->kept.frames = 0;
 	for (uint32 i = 0; i < SsdTier.max_relations; i++)
 		SsdTier.relation_buckets[i] = TP_NONE;
@@ -177,6 +175,5 @@ SsdTierEmptyDirectory(void)
 		SsdTier.buckets[i] = TP_NONE;
 	}
 	memset(SsdTier.core.stale, 0, SsdTier.capacity);
-	for (uint32 i = 0; i < SsdTier.max_entries; i++)
-		pg_atomic_init_u32(&SsdTier.entries[i].state, SSD_ENTRY_FREE);
+	SsdTierEmptyQueue();
 }

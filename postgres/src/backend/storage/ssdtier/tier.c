@@ -109,6 +109,18 @@ configured(bool complain)
 	else
 		result.parameters = ssd_tier_parameters;
 	result.capacity = Max(ssd_tier_size, ssd_tier_max_size);
+	if (tp_block_size(result.policy, result.params, result.capacity) == 0)
+	{
+		if (complain)
+			ereport(WARNING,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("there is no SSD tier: \"%s\" is too large for algorithm \"%s\"",
+							ssd_tier_max_size > ssd_tier_size ?
+							"bufferpool.ssd_max_size" : "bufferpool.ssd_size",
+							result.policy->name),
+					 errhint("Lower it, or choose another algorithm.")));
+		result.capacity = 0;
+	}
 	return result;
 }
 
@@ -169,11 +181,6 @@ lay_out(char *memory, SsdTierView *view, Places *places_of)
 	uint32		capacity = tier.capacity;
 	Size		pool_size = tp_block_size(tier.policy, tier.params, capacity);
 
-	if (pool_size == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("\"%s\" is too large for the algorithm of the SSD tier",
-						"bufferpool.ssd_max_size")));
 	view->capacity = capacity;
 	view->max_relations = relation_places(capacity);
 	view->max_entries = ssd_tier_write_buffers;
@@ -220,7 +227,7 @@ shape_of(const Configured *tier, Size size)
 		char		policy[NAMEDATALEN];
 		double		params[TP_MAX_PARAMS];
 		uint64		sizes[6];
-	}			shape = {.version = "SSD tier 2 of PostgreSQL " PG_VERSION};
+	}			shape = {.version = "SSD tier 3 of PostgreSQL " PG_VERSION};
 
 	strlcpy(shape.policy, tier->policy->name, sizeof(shape.policy));
 	memcpy(shape.params, tier->params, sizeof(shape.params));
@@ -323,21 +330,26 @@ follow_pools(void)
 void
 SsdTierShmemInit(void)
 {
-	Size		size;
+	Size		size = 0;
+	char	   *memory = NULL;
 	bool		old;
 
 	if (IsUnderPostmaster)
 		return;					/* inherited */
 	tier = configured(true);
-	SsdTierConfigured = tier.capacity > 0;
+	if (tier.capacity > 0)
+	{
+		size = lay_out(NULL, &SsdTier, &places);
+		memory = SsdTierMap(size, &old);
+	}
+	SsdTierConfigured = memory != NULL;
 	if (!SsdTierConfigured)
 	{
 		if (IsPostmasterEnvironment)
 			SsdTierRemoveSegment();
 		return;
 	}
-	size = lay_out(NULL, &SsdTier, &places);
-	lay_out(SsdTierMap(size, &old), &SsdTier, &places);
+	lay_out(memory, &SsdTier, &places);
 	SsdTier.core.pool = tp_block_pool(tier.policy, tier.params, tier.capacity,
 									  places.pool);
 	services.extents = places.extents;
@@ -348,6 +360,7 @@ SsdTierShmemInit(void)
 	SsdTier.core.is_kept = is_kept;
 	SsdTier.core.budget = &SsdTier.shared->budget;
 	if (old && SsdTier.shared->shape == shape_of(&tier, size) &&
+		!SsdTier.shared->distrusted &&
 		SsdTierOwnerIsPresent(&SsdTier.shared->owner))
 		SsdTierTakeOver(init_pool);
 	else
@@ -427,6 +440,21 @@ SsdTierSwitch(SsdTierStatus from, SsdTierStatus to)
 		return false;
 	SsdTier.shared->switched = GetCurrentTimestamp();
 	return true;
+}
+
+/*
+ * What the slots have is not to be kept, by this server or, if that crashes, by
+ * the next: the file is another one than it was; or the disk may have lost what
+ * was written to it, and recovery must not take the SSD's newer copy for the disk's
+ * page.  Callable anywhere.
+ */
+void
+SsdTierDistrust(void)
+{
+	if (!SsdTierConfigured)
+		return;
+	SsdTier.shared->distrusted = true;
+	SsdTier.shared->warm = false;
 }
 
 /*

@@ -38,6 +38,9 @@
 /* Slots that a sweep looks at between two looks at the queue. */
 #define SWEPT_AT_A_TIME 4096
 
+/* Pages written between two looks at all else.  Chosen, not measured. */
+#define WRITTEN_AT_A_TIME 64
+
 void
 SsdTierWakeWriter(void)
 {
@@ -76,28 +79,36 @@ write_entry(uint32 entry)
 	SsdTierEntryWritten(entry, written, crc);
 }
 
-/* Also called by the checkpointer at shutdown. */
-void
-SsdTierWriteQueue(void)
+/*
+ * Write so many pages of the queue, or all.  Also called by the checkpointer at
+ * shutdown.  Returns whether there may be more.
+ */
+bool
+SsdTierWriteQueue(int most)
 {
 	static uint32 hand;
-	uint32		entry;
 
-	while ((entry = SsdTierTakeEntry(&hand)) != TP_NONE)
+	for (int i = 0; i < most; i++)
 	{
+		uint32		entry = SsdTierTakeEntry(&hand);
+
+		if (entry == TP_NONE)
+			return false;
 		write_entry(entry);
 		CHECK_FOR_INTERRUPTS();
 	}
+	return true;
 }
 
 #define PATIENCE_MILLISECONDS 1000
 
 /*
  * Called before a page is written to the disk.  The checkpointer and others who
- * write many pages, and for whom nobody waits, write from the queue if it is
- * full: otherwise most of their pages would lose their places.  While the writer
- * has not yet switched the tier on that has its pages from before the start, they
- * wait for it, PATIENCE_MILLISECONDS in all.
+ * write many pages write one from the queue first if it is full: otherwise most of
+ * their pages would lose their places.  One, because a query may wait for the page
+ * that is about to be written.  While the writer has not yet switched the tier on
+ * that has its pages from before the start, they wait for it,
+ * PATIENCE_MILLISECONDS in all.
  */
 void
 SsdTierMakeRoom(void)
@@ -112,8 +123,8 @@ SsdTierMakeRoom(void)
 	for (; SsdTierIsWarming() && !SsdTierQueueHasRoom() &&
 		 waited < PATIENCE_MILLISECONDS; waited++)
 		pg_usleep(1000);
-	while (SsdTierIsOn() && !SsdTierQueueHasRoom() &&
-		   (entry = SsdTierTakeEntry(&hand)) != TP_NONE)
+	if (SsdTierIsOn() && !SsdTierQueueHasRoom() &&
+		(entry = SsdTierTakeEntry(&hand)) != TP_NONE)
 		write_entry(entry);
 }
 
@@ -158,6 +169,8 @@ switch_on(void)
 	if ((!shared->warm && !SsdTierEmpty()) || !begin_anew() ||
 		!SsdTierResize(slots))
 		return false;
+	if (!shared->warm)
+		shared->distrusted = false; /* there is nothing that could be */
 	pg_atomic_write_u32(&shared->errors, 0);
 	SsdTierCalibrate(!shared->warm);
 	SsdTierFollowCosts();
@@ -167,13 +180,27 @@ switch_on(void)
 		SsdTierRecordState(true);
 		SsdTierUnlock();
 	}
-	SsdTierSwitch(SSD_TIER_STARTING, SSD_TIER_ON);
+	if (!SsdTierSwitch(SSD_TIER_STARTING, SSD_TIER_ON))
+		return true;			/* somebody has switched it off */
 	ereport(LOG,
 			(errmsg("the SSD tier has %u pages in \"%s\", %u of them in use",
 					shared->slots, SsdTierFileName(),
 					tp_resident(&SsdTier.core.pool))));
 	shared->warm = false;
 	return true;
+}
+
+/* A writer that has come in the place of another one takes over the file. */
+static void
+inherit(void)
+{
+	if (!SsdTierIsOn() || SsdTierInheritFile())
+		return;
+	SsdTierDistrust();
+	if (SsdTierSwitch(SSD_TIER_ON, SSD_TIER_OFF))
+		ereport(LOG,
+				(errmsg("the SSD tier is switched off: its file is lost"),
+				 errhint("Call pg_ssd_tier_enable() for a new one.")));
 }
 
 static void
@@ -214,6 +241,8 @@ follow_size(void)
 	uint32		slots = wanted_slots();
 
 	complain_of_size();
+	if (slots == SsdTier.shared->slots)
+		refused = 0;
 	if (slots == SsdTier.shared->slots || slots == refused)
 		return true;
 	if (slots > SsdTier.shared->slots && !SsdTierMakeFile(slots))
@@ -241,6 +270,7 @@ look_after_tier(void)
 			switch_off();
 			return true;
 		case SSD_TIER_OFF:
+			SsdTier.shared->warm = false;
 			return SsdTierEmpty();
 	}
 	return true;
@@ -302,6 +332,7 @@ SsdTierWriterMain(Datum main_arg)
 	show_activity();
 	before_shmem_exit(forget_writer, 0);
 	pg_atomic_write_u32(&SsdTier.shared->writer, (uint32) MyProcNumber);
+	inherit();
 
 	while (!ShutdownRequestPending)
 	{
@@ -316,9 +347,10 @@ SsdTierWriterMain(Datum main_arg)
 			followed = 0;
 		}
 		idle = look_after_tier();
-		if (!SsdTierIsWarming())
-			SsdTierWriteQueue();
 		more = SsdTier.shared->gone > 0 && SsdTierSweep(SWEPT_AT_A_TIME);
+		/* what is queued while warming waits, unless it hinders */
+		if (!SsdTierIsWarming() || !idle)
+			more |= SsdTierWriteQueue(WRITTEN_AT_A_TIME);
 		if (TimestampDifferenceExceeds(followed, GetCurrentTimestamp(),
 									   NAP_MILLISECONDS))
 		{
