@@ -117,7 +117,7 @@ def ods_load(scale: float, units: int) -> Load:
         lambda *args: pgbench(args[0], workload, *args[1:]),
         "queries",
         units,
-        warm=round(3_000 * scale),
+        warm=round(12_000 * scale),
         settle=24,
     )
 
