@@ -108,7 +108,7 @@ def main() -> None:
         assemble(tree, arguments.bin or server_directory())
     except TidepoolError as error:
         sys.exit(f"{error}\n{error.hint or ''}".strip())
-    # -W: warnings are errors; -n: so is each reference that leads nowhere
+    # -W: warnings are errors, of links that lead nowhere among them
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
     run = subprocess.run([*command, str(tree), str(arguments.destination)], check=False)
     if run.returncode != 0:
