@@ -54,7 +54,7 @@ def test_notebook(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_ssd_tier(call: Call, capsys: pytest.CaptureFixture[str]) -> None:
-    (command,) = (text for text in blocks("", "ssd-tier") if "--ssd-policy none" in text)
+    (command,) = (text for text in blocks("sh", "ssd-tier") if "--ssd-policy none" in text)
     command = command.replace("\\\n", " ")
     out = call(shlex.split(command)[1:])
     assert (out.status, out.err) == (0, "")
