@@ -371,6 +371,25 @@ def answers(server: Instance) -> bool:
         return False
 
 
+def told(server: Instance, query: str) -> str | None:
+    """What a server says that may just be crashing or recovering; None if it does not answer."""
+    try:
+        return server.query(query)
+    except TidepoolError:
+        return None
+
+
+CHECKPOINTER = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
+
+
+def wait_for_restart(server: Instance, checkpointer: str) -> None:
+    """Wait until a server that has crashed lets clients in again, with another checkpointer."""
+    wait_for(
+        "the server is back",
+        lambda: told(server, CHECKPOINTER) not in (None, "", checkpointer),
+    )
+
+
 def wait_for(what: str, condition: Callable[[], bool], seconds: float = 120) -> None:
     """Wait until something is true."""
     end = time.monotonic() + seconds

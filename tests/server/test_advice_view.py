@@ -10,7 +10,7 @@ import pytest
 
 from server.conftest import Make
 from server.counters import settle
-from server.load import answers, wait_for
+from server.load import told, wait_for
 from server.pools import create, fill, server_with_pools
 from tidepool.policies import parse_policy
 from tidepool.server import Instance
@@ -320,8 +320,9 @@ def test_the_advisor_ends_and_comes_back(make: Make) -> None:
     assert advice(server) == {}
     lookups(server, 100, 400)
     wait_for("it is back", lambda: server.query(ADVISOR) not in ("", pid))
-    os.kill(int(advisor(server)), signal.SIGKILL)
-    wait_for("the server is back", lambda: answers(server) and server.query(ADVISOR) != "")
+    killed = advisor(server)
+    os.kill(int(killed), signal.SIGKILL)
+    wait_for("the server is back", lambda: told(server, ADVISOR) not in (None, "", killed))
     lookups(server, 1000, 400)
     publish(server)
     assert list(advice(server)) == ["arc", "lirs", "lru"]

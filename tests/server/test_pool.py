@@ -12,7 +12,7 @@ import pytest
 
 from server.conftest import BIN, ROOT, Make
 from server.counters import reset_counters, settle, stat
-from server.load import wait_for
+from server.load import CHECKPOINTER, wait_for, wait_for_restart
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance, server_algorithms
 
@@ -424,17 +424,10 @@ def test_after_a_crash(make: Make, algorithm: str) -> None:
     server = make(algorithm)
     fill(server)
     look_up(server, 100)
-    pid = int(server.query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"))
-    os.kill(pid, signal.SIGKILL)
-    for _ in range(300):
-        time.sleep(0.1)
-        try:
-            assert server.query("SELECT count(*) FROM t") == str(PAGES)
-            break
-        except TidepoolError:
-            continue
-    else:
-        pytest.fail("the server did not come back")
+    pid = server.query(CHECKPOINTER)
+    os.kill(int(pid), signal.SIGKILL)
+    wait_for_restart(server, pid)
+    assert server.query("SELECT count(*) FROM t") == str(PAGES)
     assert server.query("SELECT handler FROM pg_bufferpool") == algorithm
     look_up(server, 200)
     assert violations(server) == ""

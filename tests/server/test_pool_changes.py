@@ -11,7 +11,7 @@ import pytest
 
 from server.conftest import Make
 from server.counters import settle, stat, stat_now
-from server.load import answers, children, kill, postmaster, wait_for
+from server.load import children, kill, postmaster, told, wait_for
 from server.pools import (
     BUFFERS,
     FLOOR,
@@ -333,7 +333,7 @@ def test_a_session_that_ends_while_it_drops(make: Make, how: str) -> None:
         statement.result()
         wait_for(
             "it is over, and the server is back",
-            lambda: answers(server) and server.query("TABLE pg_stat_progress_bufferpool") == "",
+            lambda: told(server, "TABLE pg_stat_progress_bufferpool") == "",
         )
     if how == "terminated":
         server.query("ALTER BUFFER POOL cold SET SIZE '512kB'")
@@ -419,9 +419,7 @@ def test_writers_come_back_and_end_with_the_server(make: Make) -> None:
     wait_for_writers(server, 1)
     pid = int(server.query(WRITERS.replace("count(*)", "pid")))
     kill(pid)  # all processes begin anew
-    wait_for(
-        "the server is back", lambda: answers(server) and server.query(WRITERS) == "1", seconds=60
-    )
+    wait_for("the server is back", lambda: told(server, WRITERS) == "1", seconds=60)
     assert pid not in children(postmaster(server))
     server.stop()
     server.start()

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from server.conftest import Make
-from server.load import wait_for
+from server.load import CHECKPOINTER, wait_for, wait_for_restart
 from server.recordings import records
 from server.test_pool import PAGES, fill, violations
 from tidepool.errors import TidepoolError
@@ -534,14 +534,8 @@ def test_the_server_crashes(make: Make) -> None:
     server.query(start(server))
     server.query("SELECT count(pad) FROM t")
     time.sleep(0.2)
+    checkpointer = server.query(CHECKPOINTER)
     os.kill(int(server.query(STATE.format("pid"))), signal.SIGKILL)
-    for _ in range(100):
-        time.sleep(0.1)
-        try:
-            server.query(start(server, name="b.rec") + STOP)
-            break
-        except TidepoolError:
-            path_of(server, "b.rec").unlink(missing_ok=True)
-    else:
-        pytest.fail("the server did not come back")
+    wait_for_restart(server, checkpointer)
+    server.query(start(server, name="b.rec") + STOP)
     assert len(whole(open_trace(path_of(server)))) > PAGES
