@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tidepool.errors import TidepoolError
 from tidepool.options import (
     parse_amount,
+    parse_numbers,
     parse_policies,
     parse_pools,
     parse_rate,
@@ -76,6 +79,17 @@ def test_amounts() -> None:
     assert parse_amount("100k").resolve(lambda: 0) == 100_000
     assert parse_amount("20 %").resolve(lambda: 50) == 10
     assert (parse_rate("1%"), parse_rate("1e-2")) == (0.01, 0.01)
+
+
+@pytest.mark.parametrize("parse", [parse_policies, parse_ssd_policies, parse_sizes, parse_numbers])
+def test_lists_that_lack_an_item(parse: Callable[[str], object]) -> None:
+    for text in ("", " "):
+        with pytest.raises(TidepoolError, match=r"no [a-z]+ is given"):
+            parse(text)
+    for text in ("7,", ",7", "7,,7", ","):
+        with pytest.raises(TidepoolError, match="is missing beside a comma") as error:
+            parse(text)
+        assert error.value.hint == "Leave out the extra comma."
 
 
 def test_resizes_and_pools() -> None:

@@ -50,14 +50,15 @@ class Param:
             return float(self.choices.index(text))
         value = share(text) if self.kind == "fraction" else number(text)
         if value is None:
-            raise PolicyError(f'invalid value for "{self.name}": "{text}"', "Use a number.")
+            wanted = "a share: 0.05 or 5%" if self.kind == "fraction" else "a number"
+            raise PolicyError(f'invalid value for "{self.name}": "{text}"', f"Use {wanted}.")
         if self.kind == "integer" and not value.is_integer():
             raise PolicyError(f'invalid value for "{self.name}": "{text}"', "Use a whole number.")
         if not self.min <= value <= self.max:
-            raise PolicyError(
-                f'value {text} of "{self.name}" is out of range',
-                f"Use {self.format(self.min)} to {self.format(self.max)}.",
-            )
+            limits = f"{self.format(self.min)} to {self.format(self.max)}"
+            if self.kind == "fraction":
+                limits += f", or {100 * self.min:g}% to {100 * self.max:g}%"
+            raise PolicyError(f'value {text} of "{self.name}" is out of range', f"Use {limits}.")
         return value
 
     def format(self, value: float) -> str:
@@ -244,6 +245,8 @@ def find_policy(name: str) -> Policy:
     }
     if name in by_name:
         return by_name[name]
+    if not name:
+        raise PolicyError("no policy is named", '"tidepool policies" lists them.')
     close = [f'"{known}"' for known in difflib.get_close_matches(name, by_name)]
     either = " or ".join(filter(None, (", ".join(close[:-1]), *close[-1:])))
     hint = f"Did you mean {either}?" if close else '"tidepool policies" lists them.'

@@ -85,7 +85,8 @@ def test_picture_and_page(ok: Call, monday: Path, tmp_path: Path) -> None:
     ("options", "status", "message"),
     [
         ("--device tape", 1, 'unknown device "tape"'),
-        ("--memory 10%", 2, "a share is not an amount of memory"),
+        ("--memory 10%", 1, "--memory: a share is not an amount of memory"),
+        ("--memory 10xb", 1, "HINT:  Use buffers (16384) or bytes (128MB).\n"),
         ("--sample 0", 1, 'invalid sampling rate "0"'),
         ("--html /nowhere/a.html", 1, 'cannot write "/nowhere/a.html"'),
         ("--plot a.gif", 1, "cannot tell a picture format"),

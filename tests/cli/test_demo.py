@@ -33,8 +33,8 @@ def test_wrong_arguments(tmp_path: Path) -> None:
     assert finish(tmp_path / "file")[0] == 2
     assert finish(tmp_path / "new", "--scale", "0")[0] == 2
     for args, message in (
-        (["--algorithm", "fortune"], 'unknown policy "fortune"'),
-        (["--algorithm", "lru,fortune"], 'unknown policy "fortune"'),
+        (["--algorithm", "fortune"], '--algorithm: unknown policy "fortune"'),
+        (["--algorithm", "lru,fortune"], '--algorithm: unknown policy "fortune"'),
         (["--algorithm", "opt"], "a server cannot replace pages by opt: it knows no future"),
         (
             ["--algorithm", "keep"],

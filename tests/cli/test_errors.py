@@ -43,7 +43,7 @@ def assert_one_line(call: Call, args: list[object], status: int, message: str) -
     ("options", "message"),
     [
         ([*TEN, "--policy", "lro"], 'unknown policy "lro"'),
-        ([*TEN, "--policy", ""], 'unknown policy ""'),
+        ([*TEN, "--policy", ""], "--policy: no policy is given"),
         ([*TEN, "--policy", "clock:speed=1"], 'policy "clock" has no parameter "speed"'),
         ([*TEN, "--policy", "clock:max_usage=900"], 'value 900 of "max_usage" is out of range'),
         ([*TEN, "--policy", "clock:max_usage=x"], 'invalid value for "max_usage": "x"'),
@@ -59,16 +59,21 @@ def assert_one_line(call: Call, args: list[object], status: int, message: str) -
         ([*LRU, *TEN, "--warmup", "100%"], 'invalid number of references "100%"'),
         ([*LRU, *TEN, "--warmup", "9" * 30], "invalid number of references"),
         ([*LRU, *TEN, "--warmup", "2000"], "loop: the trace is not longer than the warm-up"),
-        ([*LRU, *TEN, "--interval", "0"], 'invalid number "0"'),
-        ([*LRU, *TEN, "--workers", "0"], 'invalid number "0"'),
+        ([*LRU, *TEN, "--interval", "0"], '--interval: invalid number "0"'),
+        ([*LRU, *TEN, "--workers", "0"], '--workers: invalid number "0"'),
         ([*TEN, "--policy", "lru,k=3"], 'no colon between policy "lru" and its parameter "k=3"'),
-        ([*TEN, "--policy", "lru,,arc"], 'unknown policy ""'),
+        ([*TEN, "--policy", "lru,,arc"], 'a policy is missing beside a comma: "lru,,arc"'),
+        ([*TEN, "--policy", "lru,"], 'a policy is missing beside a comma: "lru,"'),
         ([*TEN, "--policy", "lru,acr"], 'unknown policy "acr"'),
         ([*TEN, "--policy", "2q:kin=0.3,kuot=0.5"], 'policy "2q" has no parameter "kuot"'),
-        ([*LRU, "--frames", "5%,"], 'invalid size ""'),
+        ([*LRU, "--frames", "5%,"], 'a size is missing beside a comma: "5%,"'),
+        ([*LRU, "--frames", ""], "--frames: no size is given"),
+        ([*LRU, *TEN, "--pool", "hot=arc,5:1;"], "a pool is missing beside a semicolon"),
+        ([*LRU, *TEN, "--pool", "hot=,5:1"], "--pool: no policy is named"),
         ([*LRU, "--frames", "10k"], 'invalid size "10k"'),
         ([*LRU, "--frames", "1e-1"], 'invalid size "1e-1"'),
-        ([*LRU, *TEN, "--seed", "1,x"], 'invalid number "x"'),
+        ([*LRU, *TEN, "--seed", "1,x"], '--seed: invalid number "x"'),
+        ([*LRU, *TEN, "--seed", "1,"], '--seed: a number is missing beside a comma: "1,"'),
         ([*LRU, *TEN, "--resize", "5:10,6"], 'invalid resize "6"'),
         ([*LRU, *TEN, "--correlation-window", "x"], 'invalid number "x"'),
         ([*LRU, *TEN, "--batch", "1025"], "batch must be from 0 to 1024"),
@@ -106,7 +111,22 @@ def test_values(call: Call, folder: Path, options: list[object], message: str) -
 )
 def test_numbers(call: Call, folder: Path, command: str, option: str, value: str) -> None:
     args = [command, folder / "loop.csv", option, value]
-    assert_one_line(call, args, 1, f'invalid number "{value}"')
+    assert_one_line(call, args, 1, f'{option}: invalid number "{value}"')
+
+
+@pytest.mark.parametrize(
+    ("policy", "hint"),
+    [
+        ("lirs:hir=200%", "Use 0 to 1, or 0% to 100%."),
+        ("lirs:hir=2", "Use 0 to 1, or 0% to 100%."),
+        ("lirs:hir=x", "Use a share: 0.05 or 5%."),
+        ("clock:max_usage=900", "Use 1 to 255."),
+    ],
+)
+def test_limits_of_parameters(call: Call, folder: Path, policy: str, hint: str) -> None:
+    """They are told in the units in which they may be written."""
+    out = call("simulate", folder / "loop.csv", *TEN, "--policy", policy)
+    assert out.err.endswith(f"HINT:  {hint}\n")
 
 
 @pytest.mark.parametrize(

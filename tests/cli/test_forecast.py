@@ -118,7 +118,7 @@ def test_a_trace_that_is_no_recording(call: Call, ok: Call, folder: Path) -> Non
     ("options", "message"),
     [
         ("--sizes 10,x", 'invalid size "x"'),
-        ("--sizes 10,,20", 'invalid size ""'),
+        ("--sizes 10,,20", 'a size is missing beside a comma: "10,,20"'),
         ("--sizes 0%", "out of range"),
         ("--endurance 600", 'invalid endurance "600"'),
         ("--endurance 0TBW", 'invalid endurance "0TBW"'),

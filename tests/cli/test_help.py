@@ -63,8 +63,11 @@ def test_completion_in_a_list() -> None:
 
 
 def test_memory_is_given_to_postgresql_in_its_units() -> None:
-    from tidepool.cli.server import parse_memory
+    from tidepool.cli.server import parse_shared_buffers
 
-    assert [parse_memory(text) for text in ("64M", "64MB", "1e3")] == ["65536kB"] * 2 + ["8000kB"]
-    with pytest.raises(TidepoolError, match='invalid size "5%"'):
-        parse_memory("5%")
+    found = [parse_shared_buffers(text) for text in ("64M", "64MB", "1e3")]
+    assert found == ["65536kB"] * 2 + ["8000kB"]
+    for wrong in ("5%", "10xx"):
+        with pytest.raises(TidepoolError) as error:
+            parse_shared_buffers(wrong)
+        assert error.value.hint == "Use buffers (16384) or bytes (128MB)."

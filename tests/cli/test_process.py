@@ -45,7 +45,7 @@ def test_two_processes_say_the_same(folder: Path) -> None:
 def test_status_and_streams(folder: Path) -> None:
     status, out, err = finish(f"simulate {folder}/zipf.csv --policy lur --frames 5")
     assert (status, out) == (1, "")
-    assert err == 'tidepool: error: unknown policy "lur"\nHINT:  Did you mean "lru"?\n'
+    assert err == 'tidepool: error: --policy: unknown policy "lur"\nHINT:  Did you mean "lru"?\n'
     status, out, err = finish("simulate")
     assert (status, out) == (2, "")
     assert finish("--version")[0] == 0

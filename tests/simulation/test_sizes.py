@@ -6,7 +6,7 @@ import pytest
 
 from simulation.generated import Event, EventTrace, looping
 from tidepool import TidepoolError
-from tidepool.simulation import Size, count_pages, parse_size
+from tidepool.simulation import Size, count_pages, parse_memory, parse_size
 from tidepool.traces import Kind
 
 
@@ -38,6 +38,14 @@ def test_what_is_no_size(text: str) -> None:
     with pytest.raises(TidepoolError, match="size") as raised:
         parse_size(text)
     assert raised.value.hint
+
+
+def test_memory_is_no_share() -> None:
+    assert [parse_memory(text) for text in ("1e3", "64MB", "8 kB")] == [1000, 8192, 1]
+    for text in ("10%", "10xb", "10k", "0", "ten"):
+        with pytest.raises(TidepoolError) as raised:
+            parse_memory(text)
+        assert "share" not in str(raised.value.hint) and "%" not in str(raised.value.hint)
 
 
 def test_size_is_a_value() -> None:

@@ -11,11 +11,10 @@ from tidepool.advice import advise as advise_on
 from tidepool.cli.advise_report import print_report
 from tidepool.cli.bar import bar
 from tidepool.cli.inputs import open_recordings
-from tidepool.cli.options import NUMBER, POSITIVE, RATE, SIZE, Parsed, parse_picture
+from tidepool.cli.options import NUMBER, POSITIVE, RATE, Parsed, parse_picture
 from tidepool.cli.printing import print_json
 from tidepool.errors import TidepoolError
-from tidepool.options import GivenSize
-from tidepool.simulation import DEVICES, Device, parse_device
+from tidepool.simulation import DEVICES, Device, parse_device, parse_memory
 from tidepool.simulation.devices import NVME
 
 _DEVICE = Parsed("device", parse_device, lambda: [*DEVICES])
@@ -36,7 +35,7 @@ def parse_page(text: str) -> Path:
 @click.argument("recordings", nargs=-1, required=True, metavar="RECORDING…")
 @click.option(
     "--memory",
-    type=SIZE,
+    type=Parsed("size", parse_memory),
     metavar="N|SIZE",
     help="The most that shared_buffers could have.  [default: twice what they have]",
 )
@@ -96,7 +95,7 @@ def parse_page(text: str) -> Path:
 )
 def advise(
     recordings: tuple[str, ...],
-    memory: GivenSize | None,
+    memory: int | None,
     device: Device | None,
     ssd_device: Device,
     sample: float | None,
@@ -122,16 +121,10 @@ def advise(
       tidepool advise monday.rec tuesday.rec --device hdd --memory 16GB
       tidepool advise monday.rec --device network:500,20 --html advice.html
     """
-    if memory is not None and memory.size.frames is None:
-        raise click.BadParameter(
-            "a share is not an amount of memory: give buffers or bytes (16GB)",
-            click.get_current_context(),
-            param_hint="'--memory'",
-        )
     request = Request(
         device=device,
         ssd=ssd_device,
-        memory=memory.size.frames if memory is not None else None,
+        memory=memory,
         rate=sample,
         seed=seed,
         workers=workers,

@@ -88,5 +88,6 @@ def _option_type(field: dataclasses.Field[Any], kind: Any) -> Any:
     if choices := field.metadata.get("choices"):
         return click.Choice(list(choices))
     if kind is int or kind is float:
-        return Parsed("number", functools.partial(parse_parameter, field, kind))
+        parse = functools.partial(parse_parameter, field, kind)
+        return Parsed("number", parse, errors_name_it=True)
     return str

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from tidepool.errors import TidepoolError
 from tidepool.options import (
     parse_amount,
     parse_columns,
@@ -58,19 +59,33 @@ _ParamType: Any = click.ParamType
 class Parsed(_ParamType):  # type: ignore[misc]
     """Text that a function makes a value of; it raises TidepoolError if it cannot.
 
-    ``words`` are what a shell may complete the text to.
+    ``words`` are what a shell may complete the text to.  The option's name is put
+    before the error, unless ``errors_name_it``.
     """
 
     def __init__(
-        self, name: str, parse: Callable[[str], Any], words: Callable[[], list[str]] = list
+        self,
+        name: str,
+        parse: Callable[[str], Any],
+        words: Callable[[], list[str]] = list,
+        *,
+        errors_name_it: bool = False,
     ) -> None:
         self.name = name
         self.parse = parse
         self.words = words
+        self.errors_name_it = errors_name_it
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the value; of a default that is one already, the default."""
-        return self.parse(value) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        try:
+            return self.parse(value)
+        except TidepoolError as error:
+            if self.errors_name_it:
+                raise
+            raise TidepoolError(f"{param.opts[0]}: {error}", error.hint) from None
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[Any]:
         """Return the words that the last item of a list may become."""

@@ -11,7 +11,7 @@ import click
 from tidepool.cli.options import Parsed
 from tidepool.errors import TidepoolError
 from tidepool.server import LIBRARIES, Instance, server_directory
-from tidepool.simulation import parse_size
+from tidepool.simulation import parse_memory
 from tidepool.simulation.sizes import PAGE_BYTES
 
 _directory = click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
@@ -24,12 +24,9 @@ bin_option = click.option(
 )
 
 
-def parse_memory(text: str) -> str:
+def parse_shared_buffers(text: str) -> str:
     """Return a size of memory as PostgreSQL takes it, which knows no 64M."""
-    size = parse_size(text)
-    if size.frames is None:
-        raise TidepoolError(f'invalid size "{text}"', "Use bytes (128MB) or buffers (16384).")
-    return f"{size.frames * PAGE_BYTES // 1024}kB"
+    return f"{parse_memory(text) * PAGE_BYTES // 1024}kB"
 
 
 def _settings(values: tuple[str, ...]) -> dict[str, str]:
@@ -65,7 +62,7 @@ def server() -> None:
 @click.option("--algorithm", help="Replacement algorithm of the shared buffers.")
 @click.option(
     "--shared-buffers",
-    type=Parsed("size", parse_memory),
+    type=Parsed("size", parse_shared_buffers),
     metavar="SIZE",
     help="Memory for them (128MB), or buffers of 8 kB (16384).",
 )

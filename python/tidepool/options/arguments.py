@@ -15,6 +15,7 @@ from tidepool.options.values import (
     Amount,
     GivenSize,
     Resize,
+    items_of,
     parse_amount,
     parse_columns,
     parse_given_size,
@@ -99,7 +100,7 @@ def numbers_of(given: str | int | Iterable[int] | None, name: str) -> tuple[int,
     """Return whole numbers: 1, [1, 2], "1,2"."""
 
     def parse(item: Any) -> tuple[int, ...]:
-        items = item.split(",") if isinstance(item, str) else [item]
+        items = items_of(item, "number") if isinstance(item, str) else [item]
         return tuple(number_of(each, name) for each in items)
 
     return _each(given, parse)
@@ -142,7 +143,13 @@ def columns_of(given: str | Mapping[str, str] | None) -> dict[str, str] | None:
     """Return a map from the fields of events to columns."""
     if given is None:
         return None
-    return parse_columns(given) if isinstance(given, str) else dict(given)
+    if isinstance(given, str):
+        return parse_columns(given)
+    if not isinstance(given, Mapping):
+        raise TidepoolError(
+            f"columns is {given!r}", 'Use a map from fields to columns: {"page": "key"}.'
+        )
+    return dict(given)
 
 
 def _each(given: Any, parse: Any) -> tuple[Any, ...]:

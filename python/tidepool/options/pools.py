@@ -11,7 +11,7 @@ from pathlib import Path
 from tidepool.errors import TidepoolError
 from tidepool.notation import continues
 from tidepool.options.input import Input
-from tidepool.options.values import GivenSize, parse_given_size
+from tidepool.options.values import GivenSize, items_of, parse_given_size
 from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation import Layout, PoolSpec, relation_numbers
 
@@ -78,7 +78,7 @@ def parse_pool(text: str) -> GivenPool:
 
 def parse_pools(text: str) -> tuple[GivenPool, ...]:
     """Return the pools of a list between semicolons."""
-    return tuple(parse_pool(item) for item in text.split(";"))
+    return tuple(parse_pool(item) for item in items_of(text, "pool", ";"))
 
 
 def parse_layout(text: str) -> GivenLayout:

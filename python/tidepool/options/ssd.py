@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tidepool.errors import TidepoolError
 from tidepool.options.input import Input
-from tidepool.options.values import GivenSize
+from tidepool.options.values import GivenSize, items_of
 from tidepool.simulation import Device, Ssd, SsdPolicySpec, relation_numbers
 from tidepool.simulation.ssd import KEEP_SHARE, NO_SSD
 from tidepool.traces import Trace
@@ -35,7 +35,7 @@ def parse_choice(text: str) -> RelationChoice:
 
 def parse_choices(text: str) -> tuple[RelationChoice, ...]:
     """Return the choices of a list: orders=keep,log=none."""
-    return tuple(parse_choice(item) for item in text.split(","))
+    return tuple(parse_choice(item) for item in items_of(text, "choice"))
 
 
 def chosen(

@@ -49,6 +49,25 @@ class Resize:
     pool: str | None = None
 
 
+def items_of(text: str, what: str, separator: str = ",") -> list[str]:
+    """Return the items of a list; raise TidepoolError if one is empty.
+
+    ``what`` an item is, is for the error.
+    """
+    items = text.split(separator)
+    if not all(map(str.strip, items)):
+        raise TidepoolError(*_missing(text, what, "comma" if separator == "," else "semicolon"))
+    return items
+
+
+def _missing(text: str, what: str, separator: str) -> tuple[str, str]:
+    """Return the message and the hint for a list with an empty item."""
+    if not text.strip():
+        return f"no {what} is given", f"Name one, or several between {separator}s."
+    message = f'a {what} is missing beside a {separator}: "{text}"'
+    return message, f"Leave out the extra {separator}."
+
+
 # ---- policies ----
 
 
@@ -76,6 +95,8 @@ def parse_ssd_policies(text: str) -> tuple[SsdPolicySpec, ...]:
 
 def _policies(text: str) -> list[str]:
     items = grouped(text)
+    if not all(items):
+        raise PolicyError(*_missing(text, "policy", "comma"))
     for item in items:
         name, comma, rest = item.partition(",")
         if comma and ":" not in name and not continues(name):
@@ -96,7 +117,7 @@ def parse_given_size(text: str) -> GivenSize:
 
 def parse_sizes(text: str) -> tuple[GivenSize, ...]:
     """Return the sizes of a list between commas."""
-    return tuple(parse_given_size(item) for item in text.split(","))
+    return tuple(parse_given_size(item) for item in items_of(text, "size"))
 
 
 # ---- numbers ----
@@ -134,7 +155,7 @@ def parse_number(least: int, most: int = LARGEST_SEED) -> Callable[[str], int]:
 
 def parse_numbers(text: str) -> tuple[int, ...]:
     """Return the whole numbers of a list between commas."""
-    return tuple(parse_number(0)(item) for item in text.split(","))
+    return tuple(parse_number(0)(item) for item in items_of(text, "number"))
 
 
 def parse_rate(text: str) -> float:
@@ -166,7 +187,7 @@ def parse_resize(text: str) -> Resize:
 
 def parse_resizes(text: str) -> tuple[Resize, ...]:
     """Return the resizes of a list between commas."""
-    return tuple(parse_resize(item) for item in text.split(","))
+    return tuple(parse_resize(item) for item in items_of(text, "resize"))
 
 
 def parse_columns(text: str) -> dict[str, str]:

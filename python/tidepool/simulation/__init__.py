@@ -32,7 +32,7 @@ from tidepool.simulation.layouts import (
 )
 from tidepool.simulation.options import Options, Sampling
 from tidepool.simulation.results import RelationResult, Result
-from tidepool.simulation.sizes import Size, count_pages, parse_size
+from tidepool.simulation.sizes import Size, count_pages, parse_memory, parse_size
 from tidepool.simulation.ssd import Ssd, SsdPolicySpec, SsdResult, parse_ssd_policy
 
 __all__ = [
@@ -63,6 +63,7 @@ __all__ = [
     "has_physical_io",
     "main_pools",
     "parse_device",
+    "parse_memory",
     "parse_size",
     "parse_ssd_policy",
     "recorded_layout",

@@ -47,17 +47,31 @@ def parse_size(text: str) -> Size:
                 f'size "{text}" is out of range', "Use a share above 0% and up to 100%."
             )
         return Size(share=share)
+    hint = "Use a whole number of frames (1000), a share of the pages (10%) or bytes (64MB)."
+    return Size(frames=_absolute(text, hint))
+
+
+def parse_memory(text: str) -> int:
+    """Return the buffers of 8 KiB that are written: their number, or bytes.
+
+    1000, 1_000, 1e3; 64MB, 64M, 1.5GB, 64MiB.
+    """
+    hint = "Use buffers (16384) or bytes (128MB)."
+    if percentage(text) is not None:
+        raise TidepoolError(f'a share is not an amount of memory: "{text}"', hint)
+    return _absolute(text, hint)
+
+
+def _absolute(text: str, hint: str) -> int:
+    """Return the frames that are written as their number or as bytes; ``hint`` is for neither."""
     if text.strip().lower().endswith("k"):
         # people mean a thousand frames by it as often as a kilobyte
         raise TidepoolError(f'invalid size "{text}"', "Use frames (10000) or bytes (80MB, 64kB).")
     size = binary(text)
     frames = number(text) if size is None else size / PAGE_BYTES
     if frames is None or (size is None and not frames.is_integer()):
-        raise TidepoolError(
-            f'invalid size "{text}"',
-            "Use a whole number of frames (1000), a share of the pages (10%) or bytes (64MB).",
-        )
-    return _of_frames(text, frames)
+        raise TidepoolError(f'invalid size "{text}"', hint)
+    return _in_range(text, frames)
 
 
 def size_of(value: float) -> Size:
@@ -67,15 +81,16 @@ def size_of(value: float) -> Size:
             f"{value!r} is not a number of frames",
             'Use a whole number (1000), or text: "5%" of the pages, "64MB".',
         )
-    return _of_frames(f"{value:g}" if isinstance(value, float) else str(value), float(value))
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return Size(frames=_in_range(text, float(value)))
 
 
-def _of_frames(text: str, frames: float) -> Size:
+def _in_range(text: str, frames: float) -> int:
     if not 1 <= frames <= MAX_FRAMES:
         raise TidepoolError(
             f'size "{text}" is out of range', f"Use 1 to {MAX_FRAMES} frames of 8 kB."
         )
-    return Size(frames=int(frames))
+    return int(frames)
 
 
 def count_pages(trace: Trace) -> int:
