@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tidepool.notation import binary, grouped, integer, number, pairs, percentage, share, whole
+from tidepool.notation import (
+    binary,
+    grouped,
+    integer,
+    number,
+    pairs,
+    percentage,
+    share,
+    whole,
+    with_unit,
+)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +84,14 @@ def test_share() -> None:
 )
 def test_binary(text: str, value: float | None) -> None:
     assert binary(text) == value
+
+
+def test_units() -> None:
+    units = ("TBW", "DWPD")
+    assert with_unit("600TBW", units) == with_unit(" 6e2 tbw", units) == (600, "TBW")
+    assert with_unit(".3dwpd", units) == (0.3, "DWPD")
+    for wrong in ("600", "TBW", "600TB", "600TBWW", ""):
+        assert with_unit(wrong, units) is None
 
 
 def test_a_policy_keeps_its_parameters() -> None:

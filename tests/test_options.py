@@ -9,11 +9,13 @@ import pytest
 from tidepool.errors import TidepoolError
 from tidepool.options import (
     parse_amount,
+    parse_data,
     parse_numbers,
     parse_policies,
     parse_pools,
     parse_rate,
     parse_resizes,
+    parse_share,
     parse_sizes,
     parse_ssd_policies,
 )
@@ -79,6 +81,16 @@ def test_amounts() -> None:
     assert parse_amount("100k").resolve(lambda: 0) == 100_000
     assert parse_amount("20 %").resolve(lambda: 50) == 10
     assert (parse_rate("1%"), parse_rate("1e-2")) == (0.01, 0.01)
+
+
+def test_shares_and_amounts_of_data() -> None:
+    assert [parse_share(text) for text in ("0", "1", "50%", "5e-1")] == [0, 1, 0.5, 0.5]
+    megabytes, gigabytes = parse_data("MB"), parse_data("GB")
+    assert [megabytes(text) for text in ("20", "20MB", "512kB", "1G")] == [20, 20, 0.5, 1024]
+    assert [gigabytes(text) for text in ("500", "500GB", "512MB", "0")] == [500, 500, 0.5, 0]
+    for wrong in ("-1", "20%", "20MBit", "", "nan"):
+        with pytest.raises(TidepoolError, match="invalid amount of data"):
+            megabytes(wrong)
 
 
 @pytest.mark.parametrize("parse", [parse_policies, parse_ssd_policies, parse_sizes, parse_numbers])

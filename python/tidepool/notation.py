@@ -8,6 +8,7 @@ it was meant to be, and raises the error.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 # so long that every 64-bit number fits, so short that no conversion takes long
@@ -62,6 +63,15 @@ def binary(text: str) -> float | None:
     if found is None or not found[1]:
         return None
     return float(found[0] * _BINARY[found[1][0].lower()])
+
+
+def with_unit(text: str, units: Sequence[str]) -> tuple[float, str] | None:
+    """Return the number that is written with one of these units, and the unit: 600TBW, 0.3 dwpd.
+
+    Units are given in capitals, and may be written in small letters.
+    """
+    found = _decimal(text.upper(), unit="|".join(units))
+    return (float(found[0]), found[1]) if found is not None and found[1] else None
 
 
 def _decimal(text: str, sign: str = "", unit: str = "") -> tuple[Decimal, str] | None:

@@ -143,6 +143,7 @@ def test_as_measured(ok: Call, recorded: Path) -> None:
 def test_parsers() -> None:
     assert parse_endurance("600 tbw") == Endurance(total=600e12)
     assert parse_endurance("2PBW").of(1) == 2e15
+    assert parse_endurance("1_2e1 TBW") == Endurance(total=120e12)
     assert parse_endurance("1DWPD").of(1000) == pytest.approx(1000 * 365.25 * 5)
     with pytest.raises(TidepoolError):
         parse_endurance("TBW")

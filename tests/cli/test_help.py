@@ -33,6 +33,23 @@ def test_group_help_lists_the_commands() -> None:
         assert f"\n  {name} " in output
 
 
+def test_every_number_is_written_by_the_same_rules() -> None:
+    """click's own numbers know no 1e6, 5% and 64MB."""
+
+    def check(command: click.Command) -> int:
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            names = command.list_commands(context)
+            return sum(check(command.get_command(context, name)) for name in names)  # type: ignore[arg-type]
+        for param in command.params:
+            kind = (command.name, param.name, param.type)
+            assert not isinstance(param.type, click.types.IntParamType), kind
+            assert not isinstance(param.type, click.types.FloatParamType), kind
+        return 1
+
+    assert check(tidepool) > 20
+
+
 @pytest.mark.parametrize("name", ["simulate", "curve", "compare", "ssd"])
 def test_examples_in_help_parse(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import shlex

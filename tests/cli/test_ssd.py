@@ -124,6 +124,40 @@ def test_write_budgets(ok: Call, folder: Path) -> None:
     assert 0 < record["ssd_writes"] <= 0.0001 * 1024 * 128
 
 
+def test_budgets_and_shares_are_written_as_elsewhere(ok: Call, call: Call, folder: Path) -> None:
+    """A budget may have the units of the server's setting, a share may be in percent."""
+    command = (
+        f"simulate {folder}/zipf.csv --policy lru --frames 20 --ssd-policy lru --ssd-frames 100"
+        " --format json --ssd-tier 0=keep"
+    )
+    budgets = ("--ssd-write-budget 0.5", "--ssd-write-budget-per-day 0.0001", "--ssd-keep-share .5")
+    others = (
+        ("--ssd-write-budget 512kB", "--ssd-write-budget-per-day 1e-4", "--ssd-keep-share 50%"),
+        ("--ssd-write-budget .5M", "--ssd-write-budget-per-day 0.1024MB", "--ssd-keep-share 5e-1"),
+    )
+    (expected,) = ok(command, *budgets).records
+    for each in others:
+        (found,) = ok(command, *each).records
+        assert {**found, "seconds": 0} == {**expected, "seconds": 0}
+    failed = call(command, "--ssd-write-budget", "much")
+    assert failed.err == (
+        'tidepool: error: --ssd-write-budget: invalid amount of data "much"\n'
+        "HINT:  Use MB (20), or bytes (20MB, 512kB).\n"
+    )
+    assert "--ssd-write-budget-per-day" in call(command, "--ssd-write-budget-per-day", "-1").err
+    assert call(f"ssd {folder}/zipf.csv --keep-share 101%").err.startswith(
+        'tidepool: error: --keep-share: invalid share "101%"'
+    )
+
+
+def test_fractions_of_generators(ok: Call, tmp_path: Path) -> None:
+    command = "trace generate zipf --length 1e3 --pages 50 --write-fraction"
+    for text, name in (("5%", "a"), ("0.05", "b")):
+        ok(command, text, tmp_path / f"{name}.parquet")
+    one, other = (open_trace(tmp_path / f"{name}.parquet").chunks() for name in "ab")
+    assert [chunk.kind.tolist() for chunk in one] == [chunk.kind.tolist() for chunk in other]
+
+
 def test_what_relations_want(ok: Call, call: Call, folder: Path) -> None:
     command = (
         f"simulate {folder}/zipf.csv --policy lru --frames 20 --ssd-policy lru --ssd-frames 100"
@@ -139,7 +173,8 @@ def test_what_relations_want(ok: Call, call: Call, folder: Path) -> None:
         ("--ssd-tier 0=always", 'invalid choice "0=always"'),
         ("--ssd-tier 0", 'invalid choice "0"'),
         ("--ssd-tier orders=keep", 'no relation "orders"'),
-        ("--ssd-keep-share 2", "--ssd-keep-share"),
+        ("--ssd-keep-share 2", '--ssd-keep-share: invalid share "2"'),
+        ("--ssd-keep-share 200%", "Use 0 to 1 (0.5), or 0% to 100% (50%)."),
     ):
         failed = call(command, wrong)
         assert failed.status != 0 and message in failed.err

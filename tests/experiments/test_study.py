@@ -78,6 +78,19 @@ def test_pools_resizes_and_ssds(ok: Call, busy: Path) -> None:  # noqa: F811
     out = ok("simulate", busy, "--policy", "lru", *args, "--ssd-device", "nvme", "--format", "json")
     assert [r.ssd.to_json() for r in results if r.ssd] == [r["ssd"] for r in out.records]
     assert [row["tier_policy"] for row in results.rows()] == ["tac", "opt:by=time", "none"]
+    limits = ("ssd_write_budget", "ssd_write_budget_per_day", "ssd_keep_share")
+    one, other = (
+        tp.simulate(
+            *(busy, "lru", 20),
+            ssd_policies="lru",
+            ssd_frames=100,
+            ssd_tier="1=keep",
+            **dict(zip(limits, values, strict=True)),  # type: ignore[arg-type]
+        )
+        for values in ((0.5, 0.001, 0.5), ("512kB", "1.024MB", "50%"))
+    )
+    assert one[0].ssd is not None and other[0].ssd is not None
+    assert one[0].ssd.to_json() == other[0].ssd.to_json()
 
 
 def test_curve_compare_and_pools(ok: Call, busy: Path) -> None:  # noqa: F811
@@ -269,6 +282,10 @@ def test_pictures(policies: str, frames: list[str]) -> None:
         ({"device": "tape"}, 'unknown device "tape"', "hdd"),
         ({"workers": 0}, "workers: invalid number", "at least 1"),
         ({"interval": 0}, 'interval: invalid number "0"', "at least 1"),
+        ({"ssd_keep_share": "200%"}, 'ssd_keep_share: invalid share "200%"', "0% to 100%"),
+        ({"ssd_keep_share": None}, 'ssd_keep_share: invalid share "None"', "0% to 100%"),
+        ({"ssd_write_budget": "much"}, "ssd_write_budget: invalid amount", "20MB"),
+        ({"columns": 7}, "columns is 7", "Use a map"),
     ],
 )
 def test_wrong_arguments(arguments: dict[str, Any], message: str, hint: str) -> None:

@@ -34,6 +34,7 @@ from tidepool.generators import (
 )
 from tidepool.traces import model, streams
 from tidepool.traces.model import Kind
+from tidepool.traces.parameters import parse_parameter
 from tidepool.traces.scans import planned
 
 # Of each generator a trace that takes more than one batch where that is cheap,
@@ -212,6 +213,25 @@ def test_bad_value(command: str, name: str, value: Any) -> None:
     with pytest.raises(TraceError, match=f'"{name}"') as caught:
         GENERATORS[command](**{name: value})
     assert re.match(r"Use (at least |a |one of |true or false|\d)", caught.value.hint)
+
+
+def test_fractions_are_also_written_in_percent() -> None:
+    """All parameters from 0 to 1, and no others."""
+    found = set()
+    for generator in GENERATORS.values():
+        for item in dataclasses.fields(generator):
+            if not item.init or not isinstance(item.default, float):
+                continue
+            if (item.metadata["min"], item.metadata["max"]) == (0, 1):
+                found.add(item.name)
+                assert parse_parameter(item, float, "5 %") == 0.05
+                with pytest.raises(TraceError, match=r'value 500% of ".*" is out of') as caught:
+                    parse_parameter(item, float, "500%")
+                assert caught.value.hint == "Use 0 to 1, or 0% to 100%."
+            else:
+                with pytest.raises(TraceError, match="invalid value"):
+                    parse_parameter(item, float, "5%")
+    assert {"write_fraction", "selectivity", "turnover", "hot_pages"} < found
 
 
 @pytest.mark.parametrize(

@@ -361,7 +361,7 @@ def test_options_say_what_relations_want() -> None:
         hits(ssd_tier="orders=keep")
     with pytest.raises(TidepoolError, match="invalid choice"):
         hits(ssd_tier="hot=always")
-    with pytest.raises(TidepoolError, match="no share"):
+    with pytest.raises(TidepoolError, match="invalid share"):
         hits(ssd_tier="hot=keep", ssd_keep_share=2)
     for options in ({"ssd_policies": "opt"}, {"ssd_write": "back"}):
         with pytest.raises(TidepoolError, match="relations have a choice only where"):

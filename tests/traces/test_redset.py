@@ -181,7 +181,7 @@ def test_is_a_trace_like_others(tmp_path: Path) -> None:
         ("redset:instance=x", "invalid value for \"instance\": 'x'"),
         ("redset:instance=1.5", "invalid value for \"instance\": '1.5'"),
         ("redset:queries=0", 'value 0 of "queries" is out of range'),
-        ("redset:scale=2", 'value 2.0 of "scale" is out of range'),
+        ("redset:scale=2", 'value 2 of "scale" is out of range'),
         ("redset:limit=3", 'there is no parameter "limit"'),
         ("redset:first", 'invalid options "first"'),
         ("redset:first=1,first=2", 'invalid options "first=1,first=2"'),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from tidepool.cli.options import (
 from tidepool.cli.printing import CsvPrinter, print_json, print_table
 from tidepool.cli.ssd import keep_share_option, ssd_policy_names, tier_option
 from tidepool.errors import TidepoolError
+from tidepool.notation import with_unit
 from tidepool.options import Amount, GivenSize, Input, RelationChoice, chosen, parse_ssd_policies
 from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation import (
@@ -53,13 +53,13 @@ _UNITS = {"GBW": 1e9, "TBW": 1e12, "PBW": 1e15}
 
 def parse_endurance(text: str) -> Endurance:
     """Return what 600TBW (of the whole device) or 0.3DWPD (for five years) allows to write."""
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*(GBW|TBW|PBW|DWPD)", text.strip().upper())
-    if not match or float(match[1]) == 0:
+    found = with_unit(text, [*_UNITS, "DWPD"])
+    if found is None or found[0] == 0:
         raise TidepoolError(
             f'invalid endurance "{text}"',
             "Use what the data sheet says: 600TBW, or full writes a day for five years: 0.3DWPD.",
         )
-    number, unit = float(match[1]), match[2]
+    number, unit = found
     if unit == "DWPD":
         return Endurance(times=number * YEAR * WARRANTY_YEARS)
     return Endurance(total=number * _UNITS[unit])

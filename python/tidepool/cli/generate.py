@@ -73,7 +73,7 @@ def _generator_option(field: dataclasses.Field[Any], kind: Any) -> click.Option:
     limits = [f"at least {low}"] * (low is not None) + [f"at most {high}"] * (high is not None)
     attributes: dict[str, Any] = {
         "help": "; ".join([field.metadata["help"], *limits]),
-        "metavar": {int: "N", float: "X"}.get(kind),
+        "metavar": "X|P%" if field.metadata.get("fraction") else {int: "N", float: "X"}.get(kind),
         "required": required,
         "show_default": not required,
     }

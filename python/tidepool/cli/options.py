@@ -24,6 +24,7 @@ from tidepool.options import (
     parse_numbers,
     parse_policies,
     parse_rate,
+    parse_share,
     parse_sizes,
 )
 from tidepool.policies import OPT, parse_policy, policies
@@ -119,6 +120,7 @@ NUMBER = Parsed("number", parse_number(0))
 NUMBERS = Parsed("numbers", parse_numbers)
 POSITIVE = Parsed("number", parse_number(1))
 RATE = Parsed("rate", parse_rate)
+SHARE = Parsed("share", parse_share)
 
 
 # ---- options, in the order in which help shows them ----

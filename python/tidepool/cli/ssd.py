@@ -8,9 +8,17 @@ from typing import Any
 import click
 
 from tidepool.amounts import count, percent
-from tidepool.cli.options import NUMBER, Parsed, gathered, list_option, sizes_option, together
+from tidepool.cli.options import (
+    NUMBER,
+    SHARE,
+    Parsed,
+    gathered,
+    list_option,
+    sizes_option,
+    together,
+)
 from tidepool.cli.printing import print_table
-from tidepool.options import SsdOptions, parse_choices, parse_ssd_policies
+from tidepool.options import SsdOptions, parse_choices, parse_data, parse_ssd_policies
 from tidepool.policies import policies
 from tidepool.simulation import DEVICES, parse_device
 from tidepool.simulation.ssd import KEEP_SHARE, NO_SSD, OPT, WRITE_BUFFER, SsdResult
@@ -38,10 +46,10 @@ def keep_share_option(name: str, argument: str) -> Callable[[Any], Any]:
     return click.option(
         name,
         argument,
-        type=click.FloatRange(0, 1),
+        type=SHARE,
         default=KEEP_SHARE,
         show_default=True,
-        metavar="SHARE",
+        metavar="R|P%",
         help="Share of the SSD that relations with keep may take from others.",
     )
 
@@ -95,17 +103,19 @@ ssd_options = together(
     ),
     click.option(
         "--ssd-write-budget",
-        type=click.FloatRange(min=0),
-        default=0,
-        metavar="MB",
-        help="MB that may be written to the SSD in a second; 0: any.  [default: 0]",
+        type=Parsed("data", parse_data("MB")),
+        default=0.0,
+        metavar="MB|SIZE",
+        help="MB (or with a unit, 512kB) that may be written to the SSD in a second; 0: any."
+        "  [default: 0]",
     ),
     click.option(
         "--ssd-write-budget-per-day",
-        type=click.FloatRange(min=0),
-        default=0,
-        metavar="GB",
-        help="GB that may be written to the SSD in a day; 0: any.  [default: 0]",
+        type=Parsed("data", parse_data("GB")),
+        default=0.0,
+        metavar="GB|SIZE",
+        help="GB (or with a unit, 500MB) that may be written to the SSD in a day; 0: any."
+        "  [default: 0]",
     ),
     tier_option("--ssd-tier", "ssd_tier"),
     keep_share_option("--ssd-keep-share", "ssd_keep_share"),

@@ -15,7 +15,7 @@ from tidepool.generators.storage import Pages, pages_of
 from tidepool.generators.transactions import Transactions, run
 from tidepool.traces.draws import Random, ZipfRanks, scattered, sources
 from tidepool.traces.model import Chunk, Kind
-from tidepool.traces.parameters import parameter, seed_parameter
+from tidepool.traces.parameters import fraction_parameter, parameter, seed_parameter
 from tidepool.traces.scans import PlannedScan, stream_events
 from tidepool.traces.streams import cut, interleave
 
@@ -44,8 +44,8 @@ class DynZipfRo(GeneratedTrace):
     phase: int = parameter(
         100_000, "point reads from one change of the ranks to the next", low=1000
     )
-    turnover: float = parameter(
-        0.1, "fraction of the pages whose ranks change; 0: popularity never changes", low=0, high=1
+    turnover: float = fraction_parameter(
+        0.1, "fraction of the pages whose ranks change; 0: popularity never changes"
     )
     backends: int = parameter(8, "backends that make point reads", low=1, high=2**16)
     rate: float = parameter(

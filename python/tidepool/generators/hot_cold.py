@@ -11,7 +11,7 @@ from tidepool.errors import TraceError
 from tidepool.generators.base import BATCH
 from tidepool.generators.ranked import RankedPages
 from tidepool.traces.draws import Integers, Random
-from tidepool.traces.parameters import parameter
+from tidepool.traces.parameters import fraction_parameter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +23,9 @@ class HotCold(RankedPages):
 
     command = "hot_cold"
 
-    hot_pages: float = parameter(0.2, "fraction of the pages that are hot", low=0, high=1)
-    hot_references: float = parameter(
-        0.8, "fraction of the references that go to hot pages", low=0, high=1
+    hot_pages: float = fraction_parameter(0.2, "fraction of the pages that are hot")
+    hot_references: float = fraction_parameter(
+        0.8, "fraction of the references that go to hot pages"
     )
 
     def __post_init__(self) -> None:

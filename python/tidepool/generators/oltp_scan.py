@@ -15,7 +15,7 @@ from tidepool.generators.storage import pages_of
 from tidepool.generators.transactions import Transactions, run
 from tidepool.traces.draws import Random, ZipfRanks, scattered, sources
 from tidepool.traces.model import Chunk, Kind
-from tidepool.traces.parameters import parameter, seed_parameter
+from tidepool.traces.parameters import fraction_parameter, parameter, seed_parameter
 from tidepool.traces.scans import PlannedScan, count_events, stream_events
 from tidepool.traces.streams import cut, interleave
 
@@ -37,9 +37,7 @@ class OltpScan(GeneratedTrace):
     pages: int = parameter(60_000, "pages of the table", low=1, high=MAX_BLOCKS)
     length: int = length_parameter(2_000_000)
     alpha: float = parameter(0.9, "exponent of the point references' Zipf distribution", low=0)
-    update_fraction: float = parameter(
-        0.2, "fraction of the point references that update", low=0, high=1
-    )
+    update_fraction: float = fraction_parameter(0.2, "fraction of the point references that update")
     backends: int = parameter(8, "backends that make point references", low=1, high=2**16)
     rate: float = parameter(
         20_000.0, "point references per second, of all backends together", low=1e-3, high=1e9

@@ -13,7 +13,7 @@ from tidepool.generators.base import BATCH, MAX_BLOCKS, GeneratedTrace, length_p
 from tidepool.generators.storage import pages_of
 from tidepool.traces.draws import Integers, Random, scattered, sources
 from tidepool.traces.model import Chunk, Kind
-from tidepool.traces.parameters import parameter, seed_parameter
+from tidepool.traces.parameters import fraction_parameter, parameter, seed_parameter
 from tidepool.traces.streams import cut
 
 TABLE = 0  # the relation: its pages' numbers are their block numbers
@@ -27,7 +27,7 @@ class RankedPages(GeneratedTrace):
 
     pages: int = parameter(1_000_000, "pages of the table", low=1, high=MAX_BLOCKS)
     length: int = length_parameter(10_000_000)
-    write_fraction: float = parameter(0.0, "fraction of references that write", low=0, high=1)
+    write_fraction: float = fraction_parameter(0.0, "fraction of references that write")
     scatter: bool = parameter(
         True, "give the ranks to pages at random; otherwise page 0 has rank 0, page 1 rank 1 …"
     )

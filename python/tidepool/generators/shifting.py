@@ -12,7 +12,7 @@ from tidepool.errors import TraceError
 from tidepool.generators.base import BATCH
 from tidepool.generators.ranked import RankedPages
 from tidepool.traces.draws import Integers, Random
-from tidepool.traces.parameters import parameter
+from tidepool.traces.parameters import fraction_parameter, parameter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +27,12 @@ class Shifting(RankedPages):
     command = "shifting"
 
     working_set: int = parameter(100_000, "pages in the working set", low=1)
-    hot_references: float = parameter(
-        0.9, "fraction of the references that go to the working set", low=0, high=1
+    hot_references: float = fraction_parameter(
+        0.9, "fraction of the references that go to the working set"
     )
     phase: int = parameter(200_000, "references from one move to the next", low=1)
-    turnover: float = parameter(
-        0.1, "fraction of the working set that is replaced in a move", low=0, high=1
+    turnover: float = fraction_parameter(
+        0.1, "fraction of the working set that is replaced in a move"
     )
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from tidepool.errors import TraceError
 from tidepool.generators.base import MAX_BLOCKS, GeneratedTrace
 from tidepool.traces.draws import Random, sources
 from tidepool.traces.model import Chunk
-from tidepool.traces.parameters import parameter, seed_parameter
+from tidepool.traces.parameters import fraction_parameter, parameter, seed_parameter
 from tidepool.traces.scans import (
     PlannedScan,
     bitmap_scan,
@@ -41,7 +41,7 @@ class TpchScans(GeneratedTrace):
     pages: int = parameter(121_000, "pages of the table", low=1, high=MAX_BLOCKS)
     streams: int = parameter(8, "streams of queries that run at the same time", low=1, high=2**16)
     queries: int = parameter(8, "queries of each stream", low=1)
-    selectivity: float = parameter(0.37, "fraction of the table that a query scans", low=0, high=1)
+    selectivity: float = fraction_parameter(0.37, "fraction of the table that a query scans")
     speed: float = parameter(
         10_000.0, "blocks per second that a query like Q1 reads", low=1e-3, high=1e9
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,11 +18,13 @@ from tidepool.options.values import (
     items_of,
     parse_amount,
     parse_columns,
+    parse_data,
     parse_given_size,
     parse_number,
     parse_policies,
     parse_rate,
     parse_resizes,
+    parse_share,
     parse_sizes,
     parse_ssd_policies,
 )
@@ -82,6 +84,24 @@ def amount_of(given: str | int) -> Amount:
 def rate_of(given: str | float | None) -> float | None:
     """Return a share of the pages to sample."""
     return None if given is None else parse_rate(str(given))
+
+
+def share_of(given: str | float, name: str) -> float:
+    """Return a share, from 0 to 1: 0.5, "50%"."""
+    return _named(name, parse_share, given)
+
+
+def data_of(given: str | float, unit: str, name: str) -> float:
+    """Return an amount of data in a unit: 20, "20MB"."""
+    return _named(name, parse_data(unit), given)
+
+
+def _named(name: str, parse: Callable[[str], float], given: str | float) -> float:
+    """Return what the text of a value is; errors say which argument it is of."""
+    try:
+        return parse(str(given))
+    except TidepoolError as error:
+        raise TidepoolError(f"{name}: {error}", error.hint) from None
 
 
 def number_of(given: str | int, name: str, least: int = 0) -> int:

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tidepool.errors import PolicyError, TidepoolError
-from tidepool.notation import continues, grouped, pairs, percentage, share, whole
+from tidepool.notation import (
+    binary,
+    continues,
+    grouped,
+    number,
+    pairs,
+    percentage,
+    share,
+    whole,
+)
 from tidepool.policies import OPT, PolicySpec, parse_policy, policies
 from tidepool.simulation import Size, SsdPolicySpec, parse_size, parse_ssd_policy
 from tidepool.traces.formats.fields import parse_columns as check_columns
@@ -167,6 +176,34 @@ def parse_rate(text: str) -> float:
             "Use a share of the pages, above 0 and up to 1 (0.01) or 100% (1%).",
         )
     return rate
+
+
+def parse_share(text: str) -> float:
+    """Return a share of something, from none to all of it, written 0.5 or 50%."""
+    found = share(text)
+    if found is None or not 0 <= found <= 1:
+        raise TidepoolError(f'invalid share "{text}"', "Use 0 to 1 (0.5), or 0% to 100% (50%).")
+    return found
+
+
+def parse_data(unit: str) -> Callable[[str], float]:
+    """Return a parser of amounts of data: of this unit, unless they have one of their own.
+
+    It returns them in the unit, such as MB, which is a power of 1024 bytes.
+    """
+    size = binary(f"1{unit}")
+    assert size is not None
+
+    def parse(text: str) -> float:
+        found = binary(text)
+        amount = number(text) if found is None else found / size
+        if amount is None or amount < 0:
+            raise TidepoolError(
+                f'invalid amount of data "{text}"', f"Use {unit} (20), or bytes (20MB, 512kB)."
+            )
+        return amount
+
+    return parse
 
 
 # ---- others ----

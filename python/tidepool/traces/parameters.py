@@ -1,7 +1,8 @@
 """Parameters of traces: the fields of a frozen dataclass, with help text and range.
 
 The parameters are the fields that ``init`` takes.  A field's metadata has its
-"help", "min", "max" and "choices"; its default determines its kind.
+"help", "min", "max" and "choices", and whether it is a "fraction"; its default
+determines its kind.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tidepool.errors import TraceError
-from tidepool.notation import integer, number
+from tidepool.notation import integer, number, share
 
 Parameters = TypeVar("Parameters")
+
+FRACTIONS = "Use 0 to 1, or 0% to 100%."
 
 
 def parameter(
@@ -26,14 +29,19 @@ def parameter(
     low: float | None = None,
     high: float | None = None,
     choices: tuple[str, ...] = (),
+    fraction: bool = False,
 ) -> Any:
     """Return a dataclass field: its default, its help text, its range or choices.
 
-    The field's metadata has them as "help", "min", "max" and "choices".
+    The field's metadata has them as "help", "min", "max", "choices" and "fraction".
     """
-    return field(
-        default=default, metadata={"help": text, "min": low, "max": high, "choices": choices}
-    )
+    metadata = {"help": text, "min": low, "max": high, "choices": choices, "fraction": fraction}
+    return field(default=default, metadata=metadata)
+
+
+def fraction_parameter(default: float, text: str) -> Any:
+    """Return the field for a fraction of something, which people also write in percent."""
+    return parameter(default, text, low=0, high=1, fraction=True)
 
 
 def seed_parameter() -> Any:
@@ -69,10 +77,12 @@ def parse_parameters(kind: type[Parameters], words: Mapping[str, str]) -> Parame
 
 def parse_parameter(item: Field[Any], kind: type[Any], word: str) -> float:
     """Return the number of this kind, int or float, that is written for a field."""
-    value = integer(word) if kind is int else number(word)
+    fraction = item.metadata.get("fraction")
+    value = integer(word) if kind is int else share(word) if fraction else number(word)
     if value is None:
-        raise _invalid(item, word, "a whole number" if kind is int else "a number")
-    _check_range(item, value)
+        wanted = "a whole number" if kind is int else "a number"
+        raise _invalid(item, word, f"{wanted} or a percentage (5%)" if fraction else wanted)
+    _check_range(item, value, word)
     return value
 
 
@@ -91,17 +101,20 @@ def _check(item: Field[Any], value: Any) -> None:
         raise _invalid(item, value, "a number")
     if isinstance(item.default, int) and not isinstance(value, (int, np.integer)):
         raise _invalid(item, value, "a whole number")
-    _check_range(item, value)
+    _check_range(item, value, str(value))
 
 
-def _check_range(item: Field[Any], value: Any) -> None:
+def _check_range(item: Field[Any], value: Any, written: str) -> None:
     low, high = item.metadata.get("min"), item.metadata.get("max")
     if (
         not math.isfinite(value)
         or (low is not None and value < low)
         or (high is not None and value > high)
     ):
-        raise TraceError(f'value {value} of "{item.name}" is out of range', _range(low, high))
+        raise TraceError(
+            f'value {written} of "{item.name}" is out of range',
+            FRACTIONS if item.metadata.get("fraction") else _range(low, high),
+        )
 
 
 def _invalid(item: Field[Any], value: Any, wanted: str) -> TraceError:
