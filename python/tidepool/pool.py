@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+import numpy as np
+
 from tidepool._sim import ffi, lib
 from tidepool.errors import PolicyError
 from tidepool.policies import PolicySpec, parse_policy
@@ -35,6 +37,8 @@ class Pool:
     is resident, one to admit into or to leave is free or claimed.  References are made
     at time ``now`` and through the scan with handle ``scan``; ``scans`` is
     whom the policy may ask what will be read next.
+
+    Raises PolicyError if there can be no such pool.
     """
 
     def __init__(
@@ -46,6 +50,14 @@ class Pool:
         scans: Scans | None = None,
     ) -> None:
         spec = parse_policy(policy) if isinstance(policy, str) else policy
+        if not isinstance(spec, PolicySpec):
+            raise PolicyError(f"{policy!r} is not a policy", 'Use a name: "arc", "lirs:hir=2%".')
+        for count in (frames, frames if capacity is None else capacity):
+            if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
+                raise PolicyError(
+                    f"{count!r} is not a number of frames",
+                    "Use a whole number: a pool alone knows no pages to have a share of.",
+                )
         if spec.policy.handle is None:
             raise PolicyError(
                 f'policy "{spec.policy.name}" is offline', "It exists in simulation only."

@@ -202,11 +202,14 @@ def test_a_pipe(tmp_path: Path) -> None:
 
 
 def test_columns_and_keys_of_files(tmp_path: Path) -> None:
+    """They are for the files among the traces."""
     path = tmp_path / "log.csv"
     path.write_text("op,key\n" + "".join(f"r,k{page}\n" for page in PAGES))
     expected = lru_misses(PAGES)
     assert lru_misses(path, columns={"page": "key"}, keys="hash") == expected
     assert lru_misses(path, columns="page=key", keys="number") == expected
+    both = lru_misses({"file": path, "pages": PAGES}, columns={"page": "key"}, keys="hash")
+    assert both == expected * 2
 
 
 # ---- tables and pictures ----
@@ -286,6 +289,12 @@ def test_pictures(policies: str, frames: list[str]) -> None:
         ({"ssd_keep_share": None}, 'ssd_keep_share: invalid share "None"', "0% to 100%"),
         ({"ssd_write_budget": "much"}, "ssd_write_budget: invalid amount", "20MB"),
         ({"columns": 7}, "columns is 7", "Use a map"),
+        ({"format": 7}, "format is 7", '"csv"'),
+        ({"format": "csv"}, "format tells how to read a file, and no trace is one", "Leave out"),
+        ({"columns": {"page": "key"}}, "columns tells how to read a file", "Leave out columns"),
+        ({"keys": "hash"}, "keys tells how to read a file", "Leave out keys"),
+        ({"per_relation": "no"}, "per_relation is 'no'", "True or False"),
+        ({"ssd_policies": 7}, "7 is not text", "as for the command"),
     ],
 )
 def test_wrong_arguments(arguments: dict[str, Any], message: str, hint: str) -> None:
@@ -294,6 +303,16 @@ def test_wrong_arguments(arguments: dict[str, Any], message: str, hint: str) -> 
         tp.simulate(PAGES, **given)
     assert message in str(error.value)
     assert hint in (error.value.hint or "")
+
+
+@pytest.mark.parametrize("frames", ["5%", 1.5, -1, True, None])
+def test_what_is_no_pool(frames: Any) -> None:
+    for arguments in ({"frames": frames}, {"frames": 3, "capacity": frames or "9"}):
+        with pytest.raises(tp.PolicyError, match="is not a number of frames") as error:
+            tp.Pool("arc", **arguments)
+        assert "Use a whole number" in (error.value.hint or "")
+    with pytest.raises(tp.PolicyError, match="7 is not a policy"):
+        tp.Pool(7, frames=3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -306,6 +325,10 @@ def test_wrong_arguments(arguments: dict[str, Any], message: str, hint: str) -> 
         ([1, 2.5], "2.5 is not a whole number"),
         ([3, -1], "-1 is below 0"),
         (np.array(["a", "b"]), "is not of numbers"),
+        (np.arange(12).reshape(3, 4), 'column "page" has 2 dimensions'),
+        (np.array(5), 'column "page" is a single value'),
+        (np.array([True, False]), 'column "page" is of booleans'),
+        (pa.table({"page": [1, 2], "kind": [0, 99]}), 'column "kind", row 1: 99 is no kind of ev'),
         (7, "7 is not a trace"),
         (b"abc", "is not a trace"),
         (pa.table({"lbn": [1]}), 'has no column "page"'),
@@ -328,6 +351,7 @@ def test_values_as_what_they_mean() -> None:
         device=DEVICES["nvme"],
     )
     assert [r.frames for r in results][:2] == [7, 9]
+    assert tp.simulate(PAGES, "lru", np.array(7))[0].frames == 7
     assert results[0].params["k"] == 3
     assert results[0].ssd is not None and results[0].ssd.disk == "nvme"
 

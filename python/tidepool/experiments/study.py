@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from typing import Any
 
+import numpy as np
+
 from tidepool.errors import TidepoolError
 from tidepool.experiments.backend import Backend
 from tidepool.experiments.below import with_ssds
@@ -115,7 +117,7 @@ def simulate(
         seeds=numbers_of(seeds, "seeds"),
         warmup=amount_of(warmup),
         interval=0 if interval is None else number_of(interval, "interval", 1),
-        per_relation=per_relation,
+        per_relation=_flag(per_relation, "per_relation"),
         correlation_window=number_of(correlation_window, "correlation_window"),
         batch=None if batch is None else number_of(batch, "batch"),
         sample=rate_of(sample),
@@ -171,7 +173,7 @@ def curve(
         seed=number_of(seed, "seed"),
         warmup=amount_of(warmup),
         sample=rate_of(sample),
-        control=control_variate,
+        control=_flag(control_variate, "control_variate"),
     )
     if not plan.specs:
         raise TidepoolError("no policies given", 'Use policies="lru,arc".')
@@ -260,6 +262,12 @@ def _backend(workers: int | None, executor: Executor | None) -> Backend:
     if workers is not None and executor is not None:
         raise TidepoolError("workers are threads here: they cannot go with an executor")
     return Backend(executor, None if workers is None else number_of(workers, "workers", 1))
+
+
+def _flag(given: bool, name: str) -> bool:
+    if not isinstance(given, (bool, np.bool_)):
+        raise TidepoolError(f"{name} is {given!r}", "Use True or False.")
+    return bool(given)
 
 
 def _choice(given: str, name: str, choices: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from tidepool.simulation.events import references
 from tidepool.traces import InMemoryTrace, Trace, open_trace
 from tidepool.traces.columns import DTYPES
 from tidepool.traces.wrapped import Renamed
+
+READING = ("format", "columns", "keys")
 
 TraceLike = Any
 """A trace: a Trace (of a generator, say), the name of a file or a pipe ("-": standard input), a
@@ -32,16 +34,19 @@ def traces_of(
     """Return the traces that one trace, several, or a map from names to traces are.
 
     ``format``, ``columns`` and ``keys`` are for files, as in open_trace.
-    Raises TraceError for what is none, and for a trace without references.
+    Raises TraceError for what is none, for a trace without references, and for
+    ways of reading files if none is given.
     """
     reading = (format, columns_of(columns), keys)
     found: list[Trace]
     if isinstance(given, Mapping):
+        _check_reading(reading, given.values())
         found = [
             Renamed(_trace(each, str(name), reading), str(name)) for name, each in given.items()
         ]
     else:
         items = _several(given)
+        _check_reading(reading, items)
         found = [
             _trace(each, "pages" if len(items) == 1 else f"pages {i}", reading)
             for i, each in enumerate(items, 1)
@@ -51,6 +56,22 @@ def traces_of(
     for trace in found:
         _check(trace)
     return _told_apart(found)
+
+
+def _check_reading(reading: tuple[Any, Any, Any], given: Iterable[Any]) -> None:
+    """Raise TraceError if it is told how to read files, and there are none."""
+    if not isinstance(reading[0], (str, type(None))):
+        raise TraceError(f"format is {reading[0]!r}", 'Use the name of a format, such as "csv".')
+    ways = [way for way, value in zip(READING, reading, strict=True) if value is not None]
+    if ways and not any(map(_is_file, given)):
+        raise TraceError(
+            f"{ways[0]} tells how to read a file, and no trace is one",
+            f"Leave out {ways[0]}, or give the name of a file.",
+        )
+
+
+def _is_file(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike)) or hasattr(given, "read")
 
 
 def _several(given: Any) -> list[Any]:
@@ -81,11 +102,8 @@ def _is_page(item: Any) -> bool:
 def _trace(given: Any, name: str, reading: tuple[Any, Any, Any]) -> Trace:
     if isinstance(given, Trace):
         return given
-    if isinstance(given, (str, os.PathLike)):
-        return open_trace(os.fspath(given), *reading)
-    if hasattr(given, "read"):
-        stream: BinaryIO = given
-        return open_trace(stream, *reading)
+    if _is_file(given):
+        return open_trace(given, *reading)
     if hasattr(given, "columns"):
         return _from_frame(name, given)
     if hasattr(given, "to_numpy"):

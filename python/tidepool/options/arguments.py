@@ -56,7 +56,7 @@ def policy_of(given: PolicyLike, what: str) -> PolicySpec:
 
 def ssd_policies_of(given: str | Iterable[str] | None) -> tuple[SsdPolicySpec, ...]:
     """Return policies on an SSD."""
-    return _each(given, parse_ssd_policies)
+    return _each(given, lambda item: parse_ssd_policies(_text(item)))
 
 
 def choices_of(given: str | Mapping[str, str] | Iterable[str] | None) -> tuple[RelationChoice, ...]:
@@ -176,6 +176,8 @@ def _each(given: Any, parse: Any) -> tuple[Any, ...]:
     """Return what all items of a value or a collection of them are, each once."""
     if given is None:
         return ()
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given[()]
     single = isinstance(given, (str, type)) or not isinstance(given, Iterable)
     items = [given] if single else given
     return tuple(dict.fromkeys(found for item in items for found in parse(item)))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tidepool.errors import TraceError
 from tidepool.traces.columns import DTYPES, resize
-from tidepool.traces.model import PAGE_SIZE, Chunk, Trace
+from tidepool.traces.model import PAGE_SIZE, Chunk, Kind, Trace
 from tidepool.traces.provenance import Recorded
 
 
@@ -44,8 +44,9 @@ class InMemoryTrace(Trace):
     ) -> InMemoryTrace:
         """Make a trace of columns of equal length, named as a chunk's are.
 
-        Raises TraceError if a value is not an integer in its column's range
-        (speeds excepted), or columns differ in length.
+        Raises TraceError if a column has not one dimension, a value is not an
+        integer in its column's range (speeds excepted), or no kind of event, or
+        columns differ in length.  Of a kind, True means a write, as in a file.
 
         >>> InMemoryTrace.from_arrays("loop", [1, 2, 3, 1, 2, 3], kind=[0, 0, 1, 0, 0, 1])
         """
@@ -74,10 +75,20 @@ class InMemoryTrace(Trace):
 def _column(name: str, given: ArrayLike, dtype: Any) -> NDArray[Any]:
     """Return the values in their column's type; raise TraceError if one would change."""
     values = np.asarray(given)
+    if values.ndim != 1:
+        shape = f"has {values.ndim} dimensions" if values.ndim else "is a single value"
+        raise TraceError(
+            f'column "{name}" {shape}',
+            "Give one value for each event, such as [5] or array.ravel().",
+        )
     if values.dtype.kind == "f" and not isinstance(given, np.ndarray):
         values = np.asarray(given, object)  # numpy makes [0, 2**64 - 1] floats
-    if values.dtype.kind == "b":
+    if values.dtype.kind == "b" and name == "kind":
         values = values.astype(np.uint8)
+    if values.dtype.kind == "b":
+        raise TraceError(
+            f'column "{name}" is of booleans', "Give numbers: numpy.flatnonzero(mask) of a mask."
+        )
     try:
         with np.errstate(invalid="ignore"):
             fraction = values % 1
@@ -94,14 +105,17 @@ def _column(name: str, given: ArrayLike, dtype: Any) -> NDArray[Any]:
     _check(name, values, fraction != 0, "not a whole number")
     _check(name, values, values < 0, "below 0")
     _check(name, values, values > largest, f"above {largest}")
+    if name == "kind":
+        hint = f"Kinds are 0 to {max(Kind)}: see tidepool.traces.Kind."
+        _check(name, values, values > max(Kind), "no kind of event", hint)
     return values.astype(dtype)
 
 
-def _check(name: str, values: NDArray[Any], wrong: Any, why: str) -> None:
+def _check(name: str, values: NDArray[Any], wrong: Any, why: str, hint: str | None = None) -> None:
     """Raise TraceError for the first value that is wrong."""
     if np.any(wrong):
         row = int(np.argmax(wrong))
-        raise TraceError(f'column "{name}", row {row}: {values[row]} is {why}')
+        raise TraceError(f'column "{name}", row {row}: {values[row]} is {why}', hint)
 
 
 def load(trace: Trace) -> InMemoryTrace:
