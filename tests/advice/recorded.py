@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from tidepool.simulation.layout_replay import LayoutReplay
 from tidepool.simulation.layouts import Layout, PoolSpec
 from tidepool.simulation.replay import Replay
 from tidepool.traces import Flag, InMemoryTrace
+from tidepool.traces.columns import select
+from tidepool.traces.derived import in_sample
 from tidepool.traces.model import Chunk
 from tidepool.traces.provenance import Recorded, RecordedPool
 
@@ -102,6 +105,15 @@ def recording(
     }
     names = {1: "public.oltp", 2: "public.report"} if relations is None else dict(relations)
     return InMemoryTrace(name, [chunk], names, recorded=Recorded(**known))  # type: ignore[arg-type]
+
+
+def sampled(trace: InMemoryTrace, rate: float, seed: int = 7) -> InMemoryTrace:
+    """Return the recording that the server would have made of this share of the pages."""
+    assert trace.recorded is not None
+    (chunk,) = trace.chunks()
+    kept = select(chunk, in_sample(chunk.page, rate, seed), 0)
+    recorded = replace(trace.recorded, sample_rate=rate)
+    return InMemoryTrace(trace.name, [kept], trace.relations, recorded=recorded)
 
 
 def _layout(pools: Sequence[RecordedPool], members: Mapping[int, int]) -> Layout:

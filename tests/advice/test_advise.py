@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from advice.recorded import interleaved, loop, page, recording, uniform, zipf
+from advice.recorded import interleaved, loop, page, recording, sampled, uniform, zipf
 from tidepool.advice import Report, Request, advise
 from tidepool.advice.evidence import prepare
 from tidepool.advice.pools import tried_pools
@@ -202,6 +202,26 @@ def test_one_percent_of_the_pages_is_enough() -> None:
         assert exact.gain.share > 0.1
         assert 0.003 < error < 0.02
         assert abs(estimate.gain.share - exact.gain.share) < 3 * error
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.01])
+def test_a_recorded_sample_finds_the_same(rate: float) -> None:
+    """Reads ahead among it: on a disk they would take a hundred times as long as random ones."""
+    length = 200_000
+    streams = [(1, zipf(1, 60_000, length)), (2, loop(2, 60_000, length))]
+    pages, backends = interleaved(streams)
+    whole = recording(pages, backends, frames=30_000)
+    study, part = (
+        Study([prepare(trace, 1.0)], HDD) for trace in (whole, sampled(whole, rate, seed=5))
+    )
+    assert part.today.rate == rate
+    assert part.today.reads == pytest.approx(study.today.reads, rel=0.1)
+    assert part.today.read_ms == pytest.approx(study.today.read_ms, rel=0.15)
+    lirs = Setup(parse_policy("lirs"), 30_000)
+    (exact,), (estimate,) = study.tried("", [lirs]), part.tried("", [lirs])
+    assert estimate.gain.errors.sampling > 0
+    error = abs(estimate.gain.share - exact.gain.share)
+    assert error < max(0.02, 3 * estimate.gain.errors.sampling)
 
 
 def recording_of(trace: InMemoryTrace, frames: int) -> InMemoryTrace:

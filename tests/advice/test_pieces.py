@@ -27,12 +27,13 @@ DOCS = Path(__file__).parents[2] / "docs"
 # ---- references ----
 
 
-def classes(blocks: list[int], backends: list[int] | None = None) -> str:
+def classes(blocks: list[int], backends: list[int] | None = None, sample_rate: float = 1.0) -> str:
     chunk = Chunk(
         page(1, np.array(blocks)),
         backend=None if backends is None else np.array(backends, np.uint32),
     )
-    return "".join("s" if each else "r" for each in sequential_references(chunk))
+    found = sequential_references(chunk, sample_rate)
+    return "".join("s" if each else "r" for each in found)
 
 
 def test_runs_are_sequential_from_their_third_page_on() -> None:
@@ -45,11 +46,25 @@ def test_runs_are_sequential_from_their_third_page_on() -> None:
     assert classes([1, 101, 2, 102, 3, 103]) == "rrrrrr"
 
 
+def test_runs_in_a_sample_of_the_pages() -> None:
+    """Steps are as much longer as pages are fewer, and a run's first pages are not there."""
+    assert classes([100, 190, 260, 420, 500]) == "rrrrr"
+    assert classes([100, 190, 260, 420, 500], sample_rate=0.01) == "sssss"
+    assert classes([100, 190, 260, 1060, 1061, 1070], sample_rate=0.01) == "ssssss"
+    assert classes([100, 190, 260, 1061, 5000, 6000], sample_rate=0.01) == "sssrrr"
+    assert classes([100, 190, 50, 60], sample_rate=0.01) == "rrrr"
+    assert classes([1, 20, 50, 83, 84], sample_rate=0.5) == "rrsrr"
+
+
 def test_the_rate_makes_long_recordings_short_but_leaves_frames() -> None:
     assert default_rate(1_000_000, 10) == 1
     assert default_rate(200_000_000, 1_000_000) == pytest.approx(0.01)
     assert default_rate(200_000_000, 10_000) == pytest.approx(0.1)
     assert default_rate(200_000_000, 100) == 1
+    # of a recorded sample: 1 % of a gigabyte's buffers are 1,310
+    assert default_rate(20_000_000, 131_072, 0.01) == pytest.approx(1000 / 1310.72)
+    assert default_rate(20_000_000, 131_072, 0.001) == 1
+    assert default_rate(20_000_000, 131_072, 0.5) == pytest.approx(0.1)
 
 
 def test_what_was_resident_when_the_recording_began() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from advice.recorded import interleaved, loop, recording, uniform
+from advice.recorded import interleaved, loop, recording, sampled, uniform
 from cli.conftest import Call
 from tidepool.advice.words import milliseconds
 from tidepool.traces import write_trace
@@ -58,6 +58,22 @@ def test_the_same_each_time(ok: Call, monday: Path) -> None:
     first, second = (ok("advise", monday, "--format json --sample 50% --seed 3") for _ in "12")
     assert first.out == second.out
     assert json.loads(first.out)["sample_rate"] == 0.5
+
+
+def test_a_sample_that_the_server_recorded(ok: Call, tmp_path: Path) -> None:
+    """Of one page in a hundred; the whole has 300 frames, a tenth of it 30."""
+    pages, backends = interleaved([(1, uniform(1, 80_000, 80_000)), (2, loop(2, 60_000, 80_000))])
+    write_trace(sampled(recording(pages, backends, frames=30_000), 0.01), tmp_path / "s.parquet")
+    (found,) = ok("advise", tmp_path / "s.parquet", "--device hdd --format json").records
+    assert found["sample_rate"] == 0.01
+    assert found["where"]["sequential"] == pytest.approx(60_000 / 130_000, abs=0.1)
+    assert "ssd" not in [advice["kind"] for advice in found["advice"]]
+    notes = "\n".join(found["notes"])
+    assert "a sample of 1% of the pages" in notes
+    assert "300 frames for 30,000 buffers, where 500 are wanted: record a larger share" in notes
+    out = ok("advise", tmp_path / "s.parquet", "--device hdd --sample 50%").out
+    assert "0.5% of the pages" in out
+    assert "150 frames for 30,000 buffers" in " ".join(out.split()) and "raise --sample" in out
 
 
 def test_devices_as_measured(ok: Call, monday: Path) -> None:

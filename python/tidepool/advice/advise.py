@@ -105,8 +105,10 @@ def advise(traces: Sequence[Trace], request: Request | None = None, bar: Bar = n
 
 
 def _prepared(trace: Trace, request: Request, bar: Bar) -> Prepared:
-    buffers = trace.recorded.buffers if trace.recorded else 1
-    rate = request.rate or default_rate(trace.length or 0, buffers)
+    rate = request.rate or 1.0
+    if request.rate is None and trace.recorded is not None:
+        recorded = trace.recorded
+        rate = default_rate(trace.length or 0, recorded.buffers, recorded.sample_rate)
     with bar(f"reading {trace.name}", trace.length) as advance:
         return prepare(trace, rate, request.seed, advance)
 

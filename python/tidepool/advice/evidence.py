@@ -136,11 +136,15 @@ class Prepared:
         return frozenset(r for r, blocks in self.blocks.items() if blocks > frames // RING_SHARE)
 
 
-def default_rate(events: int, buffers: int) -> float:
-    """Return the share of the pages to replay, for a recording of so many events."""
+def default_rate(events: int, buffers: int, sample_rate: float = 1.0) -> float:
+    """Return the share of the recorded pages to replay, for a recording of so many events.
+
+    Of ``buffers`` at least FRAMES are left, as far as a recording of this share of
+    the pages has them.
+    """
     if events <= EVENTS:
         return 1.0
-    return min(1.0, max(EVENTS / events, FRAMES / buffers))
+    return min(1.0, max(EVENTS / events, FRAMES / (buffers * sample_rate)))
 
 
 def prepare(
@@ -168,7 +172,9 @@ class _Reader:
     """Takes a recording's chunks in order."""
 
     def __init__(self, trace: Trace, rate: float, seed: int, events: int) -> None:
+        assert trace.recorded is not None
         self._trace, self._rate, self._seed = trace, rate, seed
+        self._sample_rate = trace.recorded.sample_rate
         self._part_events = -(-events // PARTS)
         self._scans, self._sizes = TableScans(), Sizes()
         self._slices: list[Slice] = []
@@ -184,7 +190,7 @@ class _Reader:
         flags, kind = column(chunk, "flags", 0), column(chunk, "kind", 0)
         read = is_reference & (kind == Kind.READ)
         missed = read & (flags & Flag.HIT == 0)
-        sequential = sequential_references(chunk)
+        sequential = sequential_references(chunk, self._sample_rate)
         key = self._keys(chunk, sequential)
         through_ring = self._scans.rows(chunk) & ~((flags & Flag.SEQUENTIAL > 0) & ~missed)
         vacuum = missed & (flags & Flag.VACUUM > 0)
@@ -208,7 +214,7 @@ class _Reader:
         return Prepared(
             name=self._trace.name,
             recorded=self._trace.recorded,
-            rate=self._rate * self._trace.recorded.sample_rate,
+            rate=self._rate * self._sample_rate,
             warm=warm,
             slices=tuple(self._slices),
             names=dict(self._trace.relations),

@@ -10,6 +10,7 @@ from tidepool.advice.study import SATURATED, Study
 from tidepool.traces.provenance import Recorded
 
 LEAST_READS = 500  # in the sample: below, chance decides
+LEAST_FRAMES = 500  # of a sampled cache, for errors of about a point (tests/advice/)
 UNNAMED = 0.02  # of the references
 DISAGREES = 0.05  # of the read time
 
@@ -63,17 +64,31 @@ def _notes(prepared: Prepared, study: Study) -> Iterator[str]:
             f"{100 * late:.0f} % of the pages are referenced in the second half only, so longer"
             " recordings would have more: whether memory can be given back is not known"
         )
-    if prepared.rate < 1 and int(prepared.live_sample.sum()) < LEAST_READS:
-        yield (
-            f"the sample has {int(prepared.live_sample.sum()):,} reads: raise --sample,"
-            " or record for longer"
-        )
+    yield from _notes_on_sample(prepared)
     known = prepared.named / prepared.references
     if known < 1 - UNNAMED:
         yield (
             f"{100 * (1 - known):.0f} % of the references are to relations without a name (of"
             " other databases, or dropped), which no advice on pools can assign: stop the recording"
             " in the database that matters"
+        )
+
+
+def _notes_on_sample(prepared: Prepared) -> Iterator[str]:
+    """Yield what a sample lacks: what --sample has left, or the recording itself."""
+    recorded = prepared.recorded
+    if prepared.rate >= 1:
+        return
+    is_recorded = prepared.rate >= recorded.sample_rate
+    more = "record a larger share of the pages" if is_recorded else "raise --sample"
+    reads = int(prepared.live_sample.sum())
+    if reads < LEAST_READS:
+        yield f"the sample has {reads:,} reads: {more}, or record for longer"
+    frames = round(prepared.rate * recorded.buffers)
+    if frames < LEAST_FRAMES:
+        yield (
+            f"the sample has {frames:,} frames for {recorded.buffers:,} buffers, where"
+            f" {LEAST_FRAMES} are wanted: {more}"
         )
 
 

@@ -11,19 +11,25 @@ from tidepool.traces.columns import column, references
 from tidepool.traces.model import Chunk, Flag, Kind
 
 GAP = 32  # blocks: a step forward of at most so many continues a run (tier/streams.h)
+SAMPLED_GAP = 8  # mean steps between sampled pages: a scan makes a longer one once in 3,000
 RING_SHARE = 4  # a table larger than this part of the buffers is scanned through a ring
 
 Rows = NDArray[np.bool_]
 
 
-def sequential_references(chunk: Chunk) -> Rows:
+def sequential_references(chunk: Chunk, sample_rate: float = 1.0) -> Rows:
     """Return which references continue a run, so that a miss would be read ahead.
 
     A run is of one backend in one fork of a relation; each step goes forward
     by at most GAP blocks, and the first two of them do not count.  It is
     followed through references, hit or miss: a page of a scan is read ahead
     whichever of the pages before it were resident.
+
+    If only this share of the pages is recorded, a scan's steps are longer, and
+    the first two pages of most runs are not there: below a half, those that
+    come first in the sample count as well.
     """
+    gap = max(GAP, round(SAMPLED_GAP / sample_rate))
     rows = np.flatnonzero(references(chunk))
     found = np.zeros(len(chunk), np.bool_)
     if len(rows) < 3:
@@ -38,8 +44,12 @@ def sequential_references(chunk: Chunk) -> Rows:
     order = order[np.concatenate([[True], ~(same & (step == 0))])]
     step = np.diff(block[order])
     same = (np.diff(place[order]) == 0) & (np.diff(backend[order].astype(np.int64)) == 0)
-    forward = same & (step > 0) & (step <= GAP)
-    found[rows[order[2:]]] = forward[1:] & forward[:-1]
+    forward = same & (step > 0) & (step <= gap)
+    third = forward[1:] & forward[:-1]
+    found[rows[order[2:]]] = third
+    if sample_rate < 0.5:
+        found[rows[order[1:-1]]] |= third
+        found[rows[order[:-2]]] |= third
     return found
 
 
