@@ -26,7 +26,7 @@ from tidepool.advice.report import (
     Where,
 )
 from tidepool.advice.setups import Setup
-from tidepool.advice.sizes import SizeRow, larger, size_rows, smaller
+from tidepool.advice.sizes import SizeRow, is_known, larger, size_rows, smaller
 from tidepool.advice.sql import (
     Lines,
     algorithm_settings,
@@ -82,11 +82,15 @@ def advise(traces: Sequence[Trace], request: Request | None = None, bar: Bar = n
     rows = size_rows(study, best.setup.spec, request.memory)
     found = [
         *_algorithm_advice(study, best),
-        *_size_advice(study, rows, request.memory),
         *_pool_advice(study, best),
         *_pool_size_advice(study),
-        *_ssd_advice(study, traces, request, bar),
     ]
+    # nobody who uses memory better has too much of it
+    less = None if found else smaller(study, rows)
+    found += _memory_advice(study, rows, request.memory)
+    if less is not None and is_known(study):
+        found.append(_less_memory(study, less))
+    found += _ssd_advice(study, traces, request, bar)
     found.sort(key=lambda advice: -(advice.gain_ms - advice.price.hits_ms))
     return Report(
         recordings=tuple(prepared.name for prepared in recordings),
@@ -94,7 +98,7 @@ def advise(traces: Sequence[Trace], request: Request | None = None, bar: Bar = n
         best=str(best.setup.spec),
         sizes=tuple(_size_line(row) for row in rows),
         advice=tuple(found),
-        notes=tuple(notes_on(study, known)),
+        notes=tuple(notes_on(study, known, less)),
         sample_rate=study.today.rate,
         least=LEAST,
         tried=tuple(
@@ -171,19 +175,21 @@ def _algorithm_advice(study: Study, best: Verdict) -> list[Advice]:
     return [_advice(study, "algorithm", title, best, lines, (spec.policy.title,))]
 
 
-def _size_advice(study: Study, rows: Sequence[SizeRow], memory: int | None) -> list[Advice]:
+def _memory_advice(study: Study, rows: Sequence[SizeRow], memory: int | None) -> list[Advice]:
     if study.setup.pools:
         return []  # how its pools divide the buffers is another question
-    found = []
-    if (row := larger(study, rows, memory)) is not None:
-        title = f"raise shared_buffers to {size_text(row.frames)} ({100 * row.factor:.0f} %)"
-        found.append(_advice(study, "size", title, row.today, Lines((size_setting(row.frames),))))
-    if study.is_saturated and (row := smaller(rows)) is not None:
-        less = study.setup.frames - row.frames
-        title = f"you can give back {size_text(less)}: lower shared_buffers"
-        title += f" to {size_text(row.frames)} ({100 * row.factor:.0f} %)"
-        found.append(_advice(study, "size", title, row.today, Lines((size_setting(row.frames),))))
-    return found
+    row = larger(study, rows, memory)
+    if row is None:
+        return []
+    title = f"raise shared_buffers to {size_text(row.frames)} ({100 * row.factor:.0f} %)"
+    return [_advice(study, "size", title, row.today, Lines((size_setting(row.frames),)))]
+
+
+def _less_memory(study: Study, row: SizeRow) -> Advice:
+    less = size_text(study.setup.frames - row.frames)
+    title = f"give back {less}: lower shared_buffers"
+    title += f" to {size_text(row.frames)} ({100 * row.factor:.0f} %)"
+    return _advice(study, "size", title, row.today, Lines((size_setting(row.frames),)))
 
 
 def _pool_advice(study: Study, best: Verdict) -> list[Advice]:

@@ -48,6 +48,14 @@ class Slice:
     key: NDArray[np.int64]
     table_scan: Rows
 
+    def through_rings(self, ringed: frozenset[int]) -> Rows:
+        """Return the rows that go through a ring if scans of these relations have one."""
+        if not ringed or not self.table_scan.any():
+            return np.zeros(len(self.chunk), np.bool_)
+        relations = np.array(sorted(ringed), np.uint64)
+        rows: Rows = self.table_scan & np.isin(self.chunk.page >> np.uint64(34), relations)
+        return rows
+
     def renumbered(self, old: NDArray[np.uint64], new: NDArray[np.uint64]) -> Slice:
         """Return it with other numbers for relations."""
         return replace(self, chunk=replace(self.chunk, page=_renumbered(self.chunk.page, old, new)))
@@ -83,7 +91,7 @@ class Prepared:
         vacuum: reads through VACUUM's ring of the pages in the sample, not in ``slices``.
         named: references to relations with a name.
         new_blocks: references that made a block.
-        pages: distinct ones in ``slices``; late_pages: those that come in the second half only.
+        pages: distinct ones in ``slices``.
         main_pools: for each relation of a server with pools, the pool of most references to it.
     """
 
@@ -103,7 +111,6 @@ class Prepared:
     named: int
     new_blocks: int
     pages: int
-    late_pages: int
     main_pools: Mapping[int, int]
 
     def renumbered(self, numbers: dict[str, int], free: int) -> Prepared:
@@ -130,6 +137,18 @@ class Prepared:
             live_relations={number_of[n]: reads for n, reads in self.live_relations.items()},
             main_pools={number_of[n]: pool for n, pool in self.main_pools.items()},
         )
+
+    def came_in(self, ringed: frozenset[int]) -> float:
+        """Return how many pages the server read into its buffers, estimated for all pages.
+
+        Those that scans of ``ringed`` relations or VACUUM read into rings replace
+        nothing but rings.
+        """
+        rows = 0
+        for each in self.slices:
+            missed = each.read & (column(each.chunk, "flags", 0) & Flag.HIT == 0)
+            rows += int(np.count_nonzero(missed & ~each.through_rings(ringed)))
+        return rows / self.rate
 
     def is_ringed(self, frames: int) -> frozenset[int]:
         """Return the relations whose scans use a ring in so many buffers."""
@@ -210,7 +229,7 @@ class _Reader:
         assert self._trace.recorded is not None
         if self._references == 0:
             raise TidepoolError(f"{self._trace.name}: the recording has no references to pages")
-        warm, pages, late = _first_references(self._slices)
+        warm, pages = _first_references(self._slices)
         return Prepared(
             name=self._trace.name,
             recorded=self._trace.recorded,
@@ -228,7 +247,6 @@ class _Reader:
             named=self._named,
             new_blocks=self._new,
             pages=pages,
-            late_pages=late,
             main_pools=main_pools(self._trace) if self._trace.recorded.pools else {},
         )
 
@@ -271,24 +289,21 @@ def counted(key: NDArray[np.int64]) -> Counts:
     return found
 
 
-def _first_references(slices: Sequence[Slice]) -> tuple[NDArray[np.uint64], int, int]:
+def _first_references(slices: Sequence[Slice]) -> tuple[NDArray[np.uint64], int]:
     """Return the pages whose first reference hit: they were there when the recording began.
 
-    They are in no order.  Also return how many pages there are, and how many
-    have their first reference in the second half.
+    They are in no order.  Also return how many pages there are.
     """
-    pages, hits, parts = [], [], []
+    pages, hits = [], []
     for each in slices:
         rows = references(each.chunk)
         pages.append(each.chunk.page[rows])
         hits.append(column(each.chunk, "flags", 0)[rows] & Flag.HIT > 0)
-        parts.append(each.key[rows] // (GROUPS * CLASSES))
     distinct, first = np.unique(np.concatenate(pages), return_index=True)
     found = distinct[np.concatenate(hits)[first]]
-    late = int(np.count_nonzero(np.concatenate(parts)[first] >= PARTS // 2))
     with np.errstate(over="ignore"):
         order = np.argsort(found * _MIX, kind="stable")
-    return found[order], len(distinct), late
+    return found[order], len(distinct)
 
 
 def warm_chunks(prepared: Prepared) -> Iterator[Chunk]:

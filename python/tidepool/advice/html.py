@@ -10,6 +10,7 @@ from tidepool.advice.prices import SOURCE
 from tidepool.advice.report import Advice, Report
 from tidepool.advice.words import (
     gain_text,
+    halves_text,
     milliseconds,
     price_texts,
     printable,
@@ -97,6 +98,8 @@ def _sizes(report: Report) -> str:
 
 def _section(number: int, advice: Advice, report: Report) -> str:
     points = [gain_text(advice), reads_text(advice, report), *advice.why]
+    if (halves := halves_text(advice)) is not None:
+        points.append(halves)
     points += [f"price, {text}" for text in price_texts(advice.price)]
     points += [
         f"{relation.name}: {milliseconds(relation.before_ms)} → {milliseconds(relation.after_ms)}"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tidepool.advice.devices import ASSUMED, Known
 from tidepool.advice.evidence import Prepared
-from tidepool.advice.study import SATURATED, Study
-from tidepool.traces.provenance import Recorded
+from tidepool.advice.sizes import SizeRow, is_known, turnover
+from tidepool.advice.study import Study
 
 LEAST_READS = 500  # in the sample: below, chance decides
 LEAST_FRAMES = 500  # of a sampled cache, for errors of about a point (tests/advice/)
@@ -15,12 +15,17 @@ UNNAMED = 0.02  # of the references
 DISAGREES = 0.05  # of the read time
 
 
-def notes_on(study: Study, known: Known) -> Iterator[str]:
-    """Yield what to know about all of the advice, for people."""
+def notes_on(study: Study, known: Known, less: SizeRow | None = None) -> Iterator[str]:
+    """Yield what to know about all of the advice, for people.
+
+    ``less`` is the size that would have been enough for the recordings.
+    """
     for prepared in study.recordings:
         name = f"{prepared.name}: " if len(study.recordings) > 1 else ""
         for note in _notes(prepared, study):
             yield name + note
+    if less is not None and not is_known(study):
+        yield _withheld(study, less)
     if study.recorded.policy != "clock":
         yield (
             f"recorded under {study.recorded.policy}: which references clients made, and in which"
@@ -52,17 +57,13 @@ def notes_on(study: Study, known: Known) -> Iterator[str]:
 
 def _notes(prepared: Prepared, study: Study) -> Iterator[str]:
     yield from prepared.recorded.flaws()
-    reads = int(prepared.live.sum() / prepared.recorded.sample_rate)
-    if is_too_short(prepared):
+    replaced = study.replaced(prepared)
+    if replaced < 1:
+        reads = round(replaced * study.setup.frames)
+        pages = "page was" if reads == 1 else "pages were"
         yield (
-            f"too short: {reads:,} pages were read into {prepared.recorded.buffers:,} buffers;"
-            " record until they have been replaced once or twice"
-        )
-    if prepared.late_pages > SATURATED * prepared.pages:
-        late = prepared.late_pages / prepared.pages
-        yield (
-            f"{100 * late:.0f} % of the pages are referenced in the second half only, so longer"
-            " recordings would have more: whether memory can be given back is not known"
+            f"too short: {reads:,} {pages} read into {study.setup.frames:,} buffers, not counting"
+            " rings; record until they have been replaced once or twice"
         )
     yield from _notes_on_sample(prepared)
     known = prepared.named / prepared.references
@@ -92,7 +93,18 @@ def _notes_on_sample(prepared: Prepared) -> Iterator[str]:
         )
 
 
-def is_too_short(prepared: Prepared) -> bool:
-    """Whether fewer pages came in than there are buffers: what fills them was not seen to go."""
-    recorded: Recorded = prepared.recorded
-    return float(prepared.live.sum()) / recorded.sample_rate < recorded.buffers
+def _withheld(study: Study, less: SizeRow) -> str:
+    """Return why memory that was not missed cannot be given back."""
+    text = (
+        f"{100 * less.factor:.0f} % of the buffers would have been enough for the recorded"
+        " references; whether the rest can be given back is not known, since pages that were"
+        " resident and not referenced may be wanted later."
+    )
+    needed = turnover(study)
+    if needed is None:
+        return f"{text} Only a recording under the clock can show it"
+    replaced = min(map(study.replaced, study.recordings))
+    return (
+        f"{text} A recording shows it once all buffers have been replaced {needed} times"
+        f" (here {replaced:.1f})"
+    )

@@ -11,7 +11,7 @@ from threading import Event
 import numpy as np
 from numpy.typing import NDArray
 
-from tidepool.advice.evidence import CLASSES, Counts, Prepared, Slice, counted, warm_chunks
+from tidepool.advice.evidence import CLASSES, Counts, Prepared, counted, warm_chunks
 from tidepool.advice.meeting import met
 from tidepool.policies import PolicySpec
 from tidepool.simulation.layout_replay import LayoutReplay
@@ -107,7 +107,7 @@ def _replayed(
 ) -> Counts:
     prepared = setup.recording(prepared)
     replay = _replay(prepared, setup)
-    ringed = np.array(sorted(setup.ringed(prepared)), np.uint64)
+    ringed = setup.ringed(prepared)
     reads = prepared.vacuum.copy()
     position = 0
     for chunk in warm_chunks(prepared):
@@ -115,15 +115,12 @@ def _replayed(
         position += len(chunk)
     for each in prepared.slices:
         missed = np.zeros(len(each.chunk), np.bool_)
-        around = _around(each, ringed)
-        chunk = each.chunk if around is None else take(each.chunk, ~around)
+        around = each.through_rings(ringed)
+        chunk = take(each.chunk, ~around) if around.any() else each.chunk
         replay.feed(position, chunk)
         position += len(chunk)
-        if around is None:
-            missed = replay.missed()
-        else:
-            missed[~around] = replay.missed()
-            missed |= around
+        missed[~around] = replay.missed()
+        missed |= around
         missed &= each.read
         reads += counted(each.key[missed])
         _add_relations(relations, each.chunk.page[missed], each.key[missed] % CLASSES)
@@ -144,14 +141,6 @@ def _replay(prepared: Prepared, setup: Setup) -> Replay | LayoutReplay:
     frames = max(frames, 1 + sum(pool.frames for pool in pools))
     layout = Layout(setup.spec, frames, pools)
     return LayoutReplay(layout, recorded.seed, options, per_event=True)
-
-
-def _around(each: Slice, ringed: NDArray[np.uint64]) -> NDArray[np.bool_] | None:
-    """Return the rows that go through rings; None if there are none."""
-    if not len(ringed) or not each.table_scan.any():
-        return None
-    rows: NDArray[np.bool_] = each.table_scan & np.isin(each.chunk.page >> np.uint64(34), ringed)
-    return rows if rows.any() else None
 
 
 def _add_relations(

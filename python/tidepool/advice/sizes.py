@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -69,8 +70,39 @@ def larger(study: Study, rows: Sequence[SizeRow], most: int | None) -> SizeRow |
     return next(row for row in found if row.today.chosen_by >= enough)
 
 
-def smaller(rows: Sequence[SizeRow]) -> SizeRow | None:
-    """Return the smallest size at which today's algorithm reads hardly more than today."""
+def turnover(study: Study) -> int | None:
+    """Return how many times buffers must be replaced before a recording has seen all they hold.
+
+    A page that was resident when the recording began and was not referenced
+    since is unknown, not useless: a report may want it in an hour, and find it.
+    This is ruled out once today's buffers have evicted every such page.  The
+    clock's hand has done that after ``max_usage`` + 1 rounds.  In these it evicts from
+    a buffer at most every (``initial`` + 1)th time it comes by: so PostgreSQL's clock
+    has evicted all such pages when three times as many have come in as there are
+    buffers.  None for other algorithms: many protect pages that nobody references
+    from those that come in.
+    """
+    spec = study.setup.spec
+    if spec.policy.name != "clock":
+        return None
+    values = spec.params()
+    return math.ceil((values["max_usage"] + 1) / (values["initial"] + 1))
+
+
+def is_known(study: Study) -> bool:
+    """Whether the recordings have seen all that today's buffers hold."""
+    needed = turnover(study)
+    return needed is not None and all(study.replaced(p) >= needed for p in study.recordings)
+
+
+def smaller(study: Study, rows: Sequence[SizeRow]) -> SizeRow | None:
+    """Return the smallest size at which today's algorithm reads hardly more than today.
+
+    None where more memory would pay, or buffers are divided among pools.  Whether
+    that is so beyond what was recorded, is_known says.
+    """
+    if study.setup.pools or larger(study, rows, None) is not None:
+        return None
     found = None
     for row in sorted(rows, key=lambda row: -row.factor):
         if row.factor >= 1:

@@ -17,7 +17,6 @@ from tidepool.simulation.layouts import PoolSpec
 from tidepool.traces.provenance import Recorded
 
 LEAST = 0.02  # of today's read time: below, change nothing
-SATURATED = 0.05  # of the pages may come in the second half of a recording only
 WORST = -0.05  # the most that an eighth of a recording may lose, of an eighth's mean time
 
 # shows how far some work is: a title and its steps; yields what is told of steps done
@@ -110,10 +109,9 @@ class Study:
         references = sum(p.references / p.recorded.sample_rate for p in self.recordings)
         return max(0.0, references - self.today.reads)
 
-    @property
-    def is_saturated(self) -> bool:
-        """Whether the recordings have seen nearly all pages that are used: few came late."""
-        return all(p.late_pages <= SATURATED * p.pages for p in self.recordings)
+    def replaced(self, prepared: Prepared) -> float:
+        """Return how many times a recording has replaced what today's buffers hold."""
+        return prepared.came_in(self.setup.ringed(prepared)) / self.setup.frames
 
     def tried(self, title: str, setups: Sequence[Setup]) -> list[Verdict]:
         """Return what each setup brings; what was tried before is not replayed again."""

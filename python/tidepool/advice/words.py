@@ -16,8 +16,9 @@ def milliseconds(ms: float) -> str:
 
 
 def signed_percent(share: float) -> str:
-    """Return a change in percent with its sign."""
-    return f"{100 * share:+.1f} %"
+    """Return a change in percent with its sign, if it has one."""
+    text = f"{100 * share:+.1f}"
+    return "0.0 %" if float(text) == 0 else f"{text} %"
 
 
 def verdict(report: Report) -> str:
@@ -68,11 +69,21 @@ def gain_text(advice: Advice) -> str:
             ("halves", errors.spread),
         )
     ]
-    saves = "saves" if advice.gain_ms >= 0 else "costs"
-    return (
-        f"{saves} {milliseconds(abs(advice.gain_ms))} of reads,"
-        f" {signed_percent(-advice.share)} ± {100 * errors.total:.1f} ({', '.join(parts)})"
-    )
+    change = f"{signed_percent(-advice.share)} ± {100 * errors.total:.1f} ({', '.join(parts)})"
+    if advice.gives_back:
+        return f"reads take {milliseconds(advice.read_ms)}, {change}"
+    return f"saves {milliseconds(advice.gain_ms)} of reads, {change}"
+
+
+def halves_text(advice: Advice) -> str | None:
+    """Return what the halves of the recordings say."""
+    if advice.halves is None:
+        return None
+    if advice.gives_back:
+        first, second = (signed_percent(-half) for half in advice.halves)
+        return f"in the first half {first}, in the second {second}"
+    first, second = (f"{100 * half:.1f} %" for half in advice.halves)
+    return f"chosen by the first half ({first}), verified on the second ({second})"
 
 
 def reads_text(advice: Advice, report: Report) -> str:

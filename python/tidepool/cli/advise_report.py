@@ -9,6 +9,7 @@ import click
 from tidepool.advice.report import Advice, Report
 from tidepool.advice.words import (
     gain_text,
+    halves_text,
     milliseconds,
     price_texts,
     printable,
@@ -63,9 +64,8 @@ def _print_sizes(report: Report) -> None:
 def _print_advice(number: int, advice: Advice, report: Report) -> None:
     click.secho(_wrapped(printable(advice.title), f"{number}. ", "   "), bold=True)
     lines = [gain_text(advice), reads_text(advice, report), *advice.why]
-    if (halves := advice.halves) is not None:
-        first, second = (f"{100 * half:.1f} %" for half in halves)
-        lines.append(f"chosen by the first half ({first}), verified on the second ({second})")
+    if (halves := halves_text(advice)) is not None:
+        lines.append(halves)
     lines += [f"price, {text}" for text in price_texts(advice.price)]
     for relation in advice.relations:
         before, after = milliseconds(relation.before_ms), milliseconds(relation.after_ms)
