@@ -283,7 +283,7 @@ class Row:
         return self.after.reads / self.before.reads - 1
 
     def cells(self) -> tuple[str, ...]:
-        advised = self.report.recommended
+        advised = self.report.by_settings
         return (
             self.mix,
             f"{self.before.references:,}",
@@ -305,7 +305,7 @@ def measure(mix: Mix, scale: float, device: str, keep: Path) -> Row:
             mix.load(instance, scale)
         before = run(original, mix, scale, {}, (), keep / f"{mix.name}.rec")
         found = advise([open_trace(before.recording)], Request(device=parse_device(device)))
-        advised = found.recommended
+        advised = found.by_settings
         if advised is not None and advised.reads is not None:
             tried, foretold = advised.title, advised.reads
             settings, sql = settings_of(advised), advised.lines.sql
@@ -320,11 +320,11 @@ def measure(mix: Mix, scale: float, device: str, keep: Path) -> Row:
 
 
 def verdicts(rows: Sequence[Row]) -> list[str]:
-    advised = [row for row in rows if row.report.recommended is not None]
+    advised = [row for row in rows if row.report.by_settings is not None]
     near = sum(abs(row.off) <= NEAR for row in rows)
     most = min((row.change for row in advised), default=0.0)
     worse = [row.mix for row in advised if row.change > WORSE]
-    nothing = [row for row in rows if row.report.recommended is None]
+    nothing = [row for row in rows if row.report.by_settings is None]
     missed = [row.mix for row in nothing if row.change < -WORSE]
     return [
         f"within {100 * NEAR:.0f} % of what was foretold: {near} of {len(rows)}",

@@ -13,6 +13,7 @@ from tidepool.advice import Report, Request, advise
 from tidepool.advice.evidence import prepare
 from tidepool.advice.pools import tried_pools
 from tidepool.advice.prices import prices
+from tidepool.advice.report import NEEDS
 from tidepool.advice.setups import Setup
 from tidepool.advice.study import LEAST, Study
 from tidepool.errors import TidepoolError
@@ -74,7 +75,7 @@ def test_a_fence_where_a_cheap_table_takes_the_room_of_a_dear_one() -> None:
 
 def test_nothing_where_all_pages_are_alike() -> None:
     report = advise([recording(uniform(1, 4000, 60_000))], SSD)
-    assert report.recommended is None
+    assert report.by_settings is None
     assert "algorithm" not in kinds(report) and "pools" not in kinds(report)
 
 
@@ -91,9 +92,9 @@ def test_nothing_where_hits_are_what_costs(monkeypatch: pytest.MonkeyPatch) -> N
     fast = replace(NVME, name="fast", random_read=0.5, sequential_read=0.5)
     on_fast, on_disk = (advise([trace], Request(device)) for device in (fast, HDD))
     assert on_fast.where.hit_ratio > 0.97
-    assert on_fast.recommended is None
+    assert on_fast.by_settings is None
     assert on_disk.where.reads == on_fast.where.reads
-    assert on_disk.recommended is not None  # so there was something to save
+    assert on_disk.by_settings is not None  # so there was something to save
 
 
 # ---- less memory ----
@@ -118,7 +119,7 @@ def test_memory_that_does_nothing_can_be_given_back() -> None:
     report = advise([hot_set_and_flood(1600)], Request(NVME))
     (size,) = report.advice
     assert size.kind == "size" and size.gives_back
-    assert size.title.startswith("give back ")
+    assert size.title.startswith("lower shared_buffers from 4000kB to ")
     (setting,) = size.lines.settings
     assert 30 <= int(setting.split("'")[1].removesuffix("kB")) // 8 <= 200
     assert size.share > -0.01
@@ -193,6 +194,19 @@ def test_more_memory_where_a_loop_just_does_not_fit() -> None:
     little = advise([recording(loop(1, 700, 60_000))], replace(SSD, memory=600))
     assert all(each.kind != "size" or each.gives_back for each in little.advice)
     assert [line.frames for line in little.sizes if 500 < line.frames < 625] == [600]
+
+
+def test_settings_come_before_hardware() -> None:
+    """Then what saves most after its price; the first is what is recommended."""
+    for trace in (oltp_beside_reports(), recording(uniform(1, 1200, 30_000))):
+        report = advise([trace], DISK)
+        assert report.recommended is report.advice[0]
+        order = [
+            (NEEDS.index(each.needs), each.price.hits_ms - each.gain_ms) for each in report.advice
+        ]
+        assert order == sorted(order)
+        groups = {each.needs for each in report.advice}
+        assert groups == {"settings", "hardware"} if report.by_settings else {"hardware"}
 
 
 def test_a_table_of_sizes() -> None:

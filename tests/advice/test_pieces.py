@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from advice.recorded import interleaved, loop, page, recording, uniform, zipf
-from tidepool.advice import Request, advise
+from tidepool.advice import Advice, Report, Request, advise
 from tidepool.advice.evidence import default_rate, prepare
+from tidepool.advice.gains import Errors
 from tidepool.advice.html import html_page
-from tidepool.advice.prices import Price, memory_of, price_of, prices
+from tidepool.advice.prices import Price as MeasuredPrice
+from tidepool.advice.prices import memory_of, price_of, prices
 from tidepool.advice.references import sequential_references
-from tidepool.advice.sql import assignable, pool_lines, size_text, unit_of, without_pools
+from tidepool.advice.report import NEEDS, Price
+from tidepool.advice.sql import Lines, assignable, pool_lines, size_text, unit_of, without_pools
+from tidepool.advice.words import verdict
 from tidepool.policies import parse_policy
-from tidepool.simulation.devices import HDD, SATA_SSD
+from tidepool.simulation.devices import HDD, NVME, SATA_SSD
 from tidepool.simulation.layouts import PoolSpec
 from tidepool.traces import Chunk, Flag
 
@@ -180,9 +185,9 @@ def test_memory_and_hits_have_prices() -> None:
     assert memory_of(clock, 1000) == 0
     assert 64_000 <= memory_of(arc, 1000) <= 130_000
     assert price_of(arc.policy) == prices()["arc"]
-    assert Price(lookups=5.1, mean=None, misses=None).hit_ns == pytest.approx(51)
-    assert Price(lookups=-2.0, mean=None, misses=None).hit_ns == 0  # never a gain
-    assert Price(lookups=None, mean=None, misses=None).hit_ns == 0
+    assert MeasuredPrice(lookups=5.1, mean=None, misses=None).hit_ns == pytest.approx(51)
+    assert MeasuredPrice(lookups=-2.0, mean=None, misses=None).hit_ns == 0  # never a gain
+    assert MeasuredPrice(lookups=None, mean=None, misses=None).hit_ns == 0
 
 
 # ---- pages ----
@@ -208,9 +213,59 @@ def test_a_page_loads_nothing_and_escapes_names() -> None:
     assert "default-src &#x27;none&#x27;" in text or "default-src 'none'" in text
 
 
-def test_the_verdict_of_a_page_says_nothing_too() -> None:
-    report = advise([recording(uniform(1, 4000, 20_000))], Request(SATA_SSD))
-    assert "Change nothing" in html_page(report)
+# ---- the verdict ----
+
+
+def advice_of(kind: str, title: str, share: float, memory: int = 0) -> Advice:
+    none = Errors(0.0, 0.0, 0.0)
+    return Advice(kind, title, 100 * share, share, 1, 1.0, none, Price(memory=memory), Lines())
+
+
+def report_of(*advice: Advice) -> Report:
+    whole = advise([recording(page(1, np.arange(900) % 3))], Request(NVME))
+    assert whole.advice == ()
+    return replace(whole, advice=advice)
+
+
+SETTING = advice_of("algorithm", "use lirs", 0.4)
+HARDWARE = (advice_of("ssd", "put an SSD there", 0.9), advice_of("size", "raise it", 0.5, 8192))
+LESS = advice_of("size", "lower it", -0.001, -8192)
+EVIDENCE = "saves 2 % of the read time, after its price and in both halves of the recording"
+BOTH = "put an SSD there (saves 90.0 %), or raise it (saves 50.0 %)."
+
+
+@pytest.mark.parametrize(
+    ("advice", "text"),
+    [
+        ((), f"Change nothing: nothing {EVIDENCE}."),
+        ((SETTING,), "Use lirs: saves 40.0 % of the read time."),
+        ((SETTING, *HARDWARE), f"Use lirs: saves 40.0 % of the read time. With hardware: {BOTH}"),
+        (HARDWARE, f"Change no algorithm and no pools: none {EVIDENCE}. Hardware does: "),
+        ((LESS,), f"Nothing {EVIDENCE}. You can lower it."),
+        ((HARDWARE[0], LESS), "Hardware does: put an SSD there (saves 90.0 %). You can lower it."),
+    ],
+)
+def test_the_verdict_names_all_that_is_advised(advice: tuple[Advice, ...], text: str) -> None:
+    """It never says "nothing" above a list of what to do; nor does JSON or a page."""
+    report = report_of(*advice)
+    said = verdict(report)
+    assert text in said
+    assert said.startswith("Change nothing") == (not advice)
+    for each in advice:
+        assert each.title[1:] in said
+    assert said in html_page(report)
+    found = report.to_json()
+    assert found["recommended"] == (0 if advice else None)
+    needs = [each["needs"] for each in found["advice"]]
+    assert needs == sorted(needs, key=NEEDS.index) and len(needs) == len(advice)
+
+
+def test_no_reads_no_advice() -> None:
+    trace = recording(page(1, np.zeros(100, np.int64)))
+    (chunk,) = trace.chunks()
+    assert chunk.flags is not None
+    chunk.flags[:] |= np.uint16(Flag.HIT)
+    assert verdict(advise([trace], Request(NVME))) == "Change nothing: no page was read."
 
 
 # ---- devices ----

@@ -46,12 +46,24 @@ def test_json(ok: Call, monday: Path) -> None:
     assert found["where"]["references"] == 50_000
     assert [line["here"] for line in found["sizes"]].count(True) == 1
     advice = found["advice"][found["recommended"]]
-    assert advice["kind"] == "pools"
+    assert (advice["kind"], advice["needs"]) == ("pools", "settings")
     assert advice["lines"]["sql"][0].startswith("CREATE BUFFER POOL")
     assert set(advice["errors"]) == {"sampling", "agreement", "spread", "total"}
     assert found["least"] == 0.02
-    gains = [each["gain_ms"] - each["price"]["hits_ms"] for each in found["advice"]]
-    assert gains == sorted(gains, reverse=True)
+    assert {each["needs"] for each in found["advice"]} == {"settings", "hardware"}
+
+
+def test_a_headline_that_the_list_does_not_contradict(ok: Call, tmp_path: Path) -> None:
+    """No algorithm helps where all pages are alike, but an SSD and memory do."""
+    write_trace(recording(uniform(1, 1200, 30_000)), tmp_path / "alike.parquet")
+    command = f"advise {tmp_path}/alike.parquet --device hdd"
+    text = " ".join(ok(command).out.split())
+    assert "Change nothing" not in text
+    assert "Change no algorithm and no pools: none saves 2 % of the read time" in text
+    assert "Hardware does: put an SSD tier of " in text
+    assert "With hardware 1. put an SSD tier" in text
+    (found,) = ok(command, "--format json").records
+    assert found["recommended"] == 0 and found["advice"][0]["needs"] == "hardware"
 
 
 def test_the_same_each_time(ok: Call, monday: Path) -> None:

@@ -16,6 +16,7 @@ from tidepool.advice.pool_sizes import remainder, tried_sizes
 from tidepool.advice.pools import FENCED, tried_pools
 from tidepool.advice.prices import price_of
 from tidepool.advice.report import (
+    NEEDS,
     Advice,
     Price,
     Relation,
@@ -91,7 +92,7 @@ def advise(traces: Sequence[Trace], request: Request | None = None, bar: Bar = n
     if less is not None and is_known(study):
         found.append(_less_memory(study, less))
     found += _ssd_advice(study, traces, request, bar)
-    found.sort(key=lambda advice: -(advice.gain_ms - advice.price.hits_ms))
+    found.sort(key=_order)
     return Report(
         recordings=tuple(prepared.name for prepared in recordings),
         where=_where(study),
@@ -106,6 +107,11 @@ def advise(traces: Sequence[Trace], request: Request | None = None, bar: Bar = n
             for each in algorithms
         ),
     )
+
+
+def _order(advice: Advice) -> tuple[int, float]:
+    """Return what sorts advice: what it needs, then the time that it saves after its price."""
+    return NEEDS.index(advice.needs), -(advice.gain_ms - advice.price.hits_ms)
 
 
 def _prepared(trace: Trace, request: Request, bar: Bar) -> Prepared:
@@ -181,14 +187,14 @@ def _memory_advice(study: Study, rows: Sequence[SizeRow], memory: int | None) ->
     row = larger(study, rows, memory)
     if row is None:
         return []
-    title = f"raise shared_buffers to {size_text(row.frames)} ({100 * row.factor:.0f} %)"
+    title = f"raise shared_buffers from {size_text(study.setup.frames)} to {size_text(row.frames)}"
     return [_advice(study, "size", title, row.today, Lines((size_setting(row.frames),)))]
 
 
 def _less_memory(study: Study, row: SizeRow) -> Advice:
-    less = size_text(study.setup.frames - row.frames)
-    title = f"give back {less}: lower shared_buffers"
-    title += f" to {size_text(row.frames)} ({100 * row.factor:.0f} %)"
+    today = study.setup.frames
+    title = f"lower shared_buffers from {size_text(today)} to {size_text(row.frames)}"
+    title += f", and give {size_text(today - row.frames)} back"
     return _advice(study, "size", title, row.today, Lines((size_setting(row.frames),)))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from tidepool.advice.picture import size_figure
 from tidepool.advice.prices import SOURCE
 from tidepool.advice.report import Advice, Report
 from tidepool.advice.words import (
+    GROUPS,
     gain_text,
     halves_text,
     milliseconds,
@@ -25,6 +26,7 @@ STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+h3 { font-size: 1rem; }
 p.verdict { font-size: 1.15rem; border-left: .3rem solid #0072B2; padding-left: .8rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .2rem .7rem; border-bottom: 1px solid #8884; }
@@ -56,7 +58,7 @@ def html_page(report: Report) -> str:
         "<h2>Sizes</h2>",
         f'<div class="picture">{svg_text(size_figure(report))}</div>',
         _sizes(report),
-        *(_section(number, advice, report) for number, advice in enumerate(report.advice, 1)),
+        *_groups(report),
         _notes(report),
         f"<footer>Made by tidepool advise. Prices: {_text(SOURCE)}.</footer>",
         "</body></html>",
@@ -96,6 +98,12 @@ def _sizes(report: Report) -> str:
     return f"<table>{''.join(rows)}</table>"
 
 
+def _groups(report: Report) -> Iterator[str]:
+    for needs, group in report.in_groups().items():
+        yield f"<h2>{_text(GROUPS[needs])}</h2>"
+        yield from (_section(number, advice, report) for number, advice in group)
+
+
 def _section(number: int, advice: Advice, report: Report) -> str:
     points = [gain_text(advice), reads_text(advice, report), *advice.why]
     if (halves := halves_text(advice)) is not None:
@@ -105,7 +113,7 @@ def _section(number: int, advice: Advice, report: Report) -> str:
         f"{relation.name}: {milliseconds(relation.before_ms)} → {milliseconds(relation.after_ms)}"
         for relation in advice.relations
     ]
-    parts = [f"<section><h2>{number}. {_text(advice.title)}</h2>", _list(points)]
+    parts = [f"<section><h3>{number}. {_text(advice.title)}</h3>", _list(points)]
     if advice.lines.settings:
         parts.append("<p>postgresql.conf, then restart:</p>" + _lines(advice.lines.settings))
     if advice.lines.sql:

@@ -9,6 +9,9 @@ from tidepool.advice.gains import Errors
 from tidepool.advice.prices import SOURCE
 from tidepool.advice.sql import Lines
 
+# what an advice needs, in the order of a report
+SETTINGS, HARDWARE, LESS_MEMORY = NEEDS = ("settings", "hardware", "less memory")
+
 
 @dataclass(frozen=True)
 class Where:
@@ -127,14 +130,16 @@ class Advice:
     halves: tuple[float, float] | None = None
 
     @property
-    def is_free(self) -> bool:
-        """Whether it needs no more buffers and no device."""
-        return self.kind in ("algorithm", "pools")
+    def needs(self) -> str:
+        """What it takes, one of NEEDS."""
+        if self.kind in ("algorithm", "pools"):
+            return SETTINGS
+        return LESS_MEMORY if self.kind == "size" and self.price.memory < 0 else HARDWARE
 
     @property
     def gives_back(self) -> bool:
         """Whether it frees memory rather than saving time."""
-        return self.kind == "size" and self.price.memory < 0
+        return self.needs == LESS_MEMORY
 
 
 @dataclass(frozen=True)
@@ -154,7 +159,7 @@ class Report:
         recordings: their names.
         where: where the server is.
         sizes: table of sizes; best: the algorithm of its second half.
-        advice: what to change, that which saves most first; each alone.
+        advice: what to change, by what it needs, that which saves most first; each alone.
         notes: what limits all of it.
         sample_rate: of the pages that were replayed.
         least: share of the read time below which nothing is advised.
@@ -173,19 +178,30 @@ class Report:
 
     @property
     def recommended(self) -> Advice | None:
-        """What to do first: what saves most without more memory; None: change nothing."""
-        return next((each for each in self.advice if each.is_free), None)
+        """What to do first: what needs settings alone comes before hardware; None: nothing."""
+        return self.advice[0] if self.advice else None
+
+    @property
+    def by_settings(self) -> Advice | None:
+        """The best that needs settings alone, if there is any."""
+        return next((each for each in self.advice if each.needs == SETTINGS), None)
+
+    def in_groups(self) -> dict[str, list[tuple[int, Advice]]]:
+        """Return what is advised, with its number from 1, by what it needs."""
+        groups: dict[str, list[tuple[int, Advice]]] = {}
+        for numbered in enumerate(self.advice, 1):
+            groups.setdefault(numbered[1].needs, []).append(numbered)
+        return groups
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
-        recommended = self.recommended
         return {
             "recordings": list(self.recordings),
             "where": _rounded(asdict(self.where)),
             "best": self.best,
             "sizes": [_rounded(asdict(line)) for line in self.sizes],
             "advice": [_advice_json(each) for each in self.advice],
-            "recommended": None if recommended is None else self.advice.index(recommended),
+            "recommended": 0 if self.advice else None,
             "algorithms": [_rounded(asdict(each)) for each in self.tried],
             "notes": list(self.notes),
             "sample_rate": self.sample_rate,
@@ -197,7 +213,7 @@ class Report:
 def _advice_json(advice: Advice) -> dict[str, Any]:
     found: dict[str, Any] = _rounded(asdict(advice))
     found["errors"] = advice.errors.to_json()
-    return found
+    return {"kind": found.pop("kind"), "needs": advice.needs, **found}
 
 
 def _rounded(value: Any) -> Any:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from tidepool.advice.report import Advice, Price, Report, Where
+from tidepool.advice.report import (
+    HARDWARE,
+    LESS_MEMORY,
+    SETTINGS,
+    Advice,
+    Price,
+    Report,
+    Where,
+)
 from tidepool.amounts import byte_size, count, duration, megabytes, percent
 
-NOTHING = "change nothing"
+GROUPS = {
+    SETTINGS: "With settings alone",
+    HARDWARE: "With hardware",
+    LESS_MEMORY: "With less memory",
+}
 
 
 def milliseconds(ms: float) -> str:
@@ -22,19 +34,32 @@ def signed_percent(share: float) -> str:
 
 
 def verdict(report: Report) -> str:
-    """Return the whole in a sentence."""
-    recommended = report.recommended
-    if recommended is not None:
-        return (
-            f"{recommended.title[0].upper()}{recommended.title[1:]}: saves"
-            f" {100 * recommended.share:.0f} % of the read time."
-        )
+    """Return the whole in a sentence or two: the best of each group, and what saves nothing."""
     if report.where.reads == 0:
-        return f"{NOTHING[0].upper()}{NOTHING[1:]}: no page was read."
-    return (
-        f"{NOTHING[0].upper()}{NOTHING[1:]}: no algorithm or pool saves {percent(report.least, 0)}"
-        " of the read time after its price, in both halves of the recording."
+        return "Change nothing: no page was read."
+    groups = report.in_groups()
+    hardware = ", or ".join(
+        f"{each.title} (saves {100 * each.share:.1f} %)" for _, each in groups.get(HARDWARE, [])
     )
+    worth = f"saves {100 * report.least:.0f} % of the read time, after its price"
+    worth += " and in both halves of the recording"
+    best = report.by_settings
+    if best is not None:
+        text = f"{_sentence(best.title)}: saves {100 * best.share:.1f} % of the read time."
+        return f"{text} With hardware: {hardware}." if hardware else text
+    if hardware:
+        text = f"Change no algorithm and no pools: none {worth}. Hardware does: {hardware}."
+    elif LESS_MEMORY in groups:
+        text = f"Nothing {worth}."
+    else:
+        text = f"Change nothing: nothing {worth}."
+    for _, each in groups.get(LESS_MEMORY, []):
+        text += f" You can {each.title}."
+    return text
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def where_rows(where: Where) -> list[tuple[str, str]]:

@@ -107,10 +107,10 @@ def advise(
 ) -> None:
     """What to change on a server, from recordings of it.
 
-    Says where the server is, what other sizes would bring, and what to do in
-    order of the read time that it saves: another algorithm, another size,
-    pools, an SSD; with its error, its price, and the lines to paste.  Or that
-    nothing is worth it.
+    Says where the server is, what other sizes would bring, and what to do:
+    with settings alone (another algorithm, pools), with hardware (memory, an
+    SSD) or with less memory; with its error, its price, and the lines to paste.
+    Or that nothing is worth it.
 
     \b
     Record it first:

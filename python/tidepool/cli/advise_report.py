@@ -8,6 +8,7 @@ import click
 
 from tidepool.advice.report import Advice, Report
 from tidepool.advice.words import (
+    GROUPS,
     gain_text,
     halves_text,
     milliseconds,
@@ -33,9 +34,12 @@ def print_report(report: Report) -> None:
     click.echo()
     _print_sizes(report)
     click.secho(_wrapped(verdict(report)), bold=True)
-    for number, advice in enumerate(report.advice, 1):
+    for needs, group in report.in_groups().items():
         click.echo()
-        _print_advice(number, advice, report)
+        click.secho(GROUPS[needs], bold=True)
+        for number, advice in group:
+            click.echo()
+            _print_advice(number, advice, report)
     if len(report.advice) > 1:
         click.echo()
         click.echo(_wrapped("Each of these is alone against today; they do not add up."))
