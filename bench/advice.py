@@ -13,8 +13,8 @@ fits      as pgbench, in buffers for all of it: nothing is to be changed.
 Every run does the same transactions, drawn by seeds, on a copy of the same
 files, begins with empty buffers, and is recorded; only when clients meet differs.
 By how much that changes the reads is shown by a second run under clock ("again").
-Counted are pages read, so other load on the machine does not matter.  Under
-"change nothing", the best algorithm that was not good enough is run instead.
+Counted are pages read, so other load on the machine does not matter.  Where no
+setting is advised, the best algorithm that was not good enough is run instead.
 
 Goals: reads within 3 % of what was foretold; at least one workload reads 20 %
 less; none reads more than before (2 %, by which two runs under clock may differ);

@@ -15,12 +15,14 @@ from tidepool.advice import Advice, Report, Request, advise
 from tidepool.advice.evidence import default_rate, prepare
 from tidepool.advice.gains import Errors
 from tidepool.advice.html import html_page
+from tidepool.advice.prices import NAMED_CLOCK, memory_of, price_of, prices
 from tidepool.advice.prices import Price as MeasuredPrice
-from tidepool.advice.prices import memory_of, price_of, prices
 from tidepool.advice.references import sequential_references
 from tidepool.advice.report import NEEDS, Price
+from tidepool.advice.setups import Setup
 from tidepool.advice.sql import Lines, assignable, pool_lines, size_text, unit_of, without_pools
-from tidepool.advice.words import verdict
+from tidepool.advice.study import prices_in
+from tidepool.advice.words import price_texts, verdict
 from tidepool.policies import parse_policy
 from tidepool.simulation.devices import HDD, NVME, SATA_SSD
 from tidepool.simulation.layouts import PoolSpec
@@ -188,6 +190,47 @@ def test_memory_and_hits_have_prices() -> None:
     assert MeasuredPrice(lookups=5.1, mean=None, misses=None).hit_ns == pytest.approx(51)
     assert MeasuredPrice(lookups=-2.0, mean=None, misses=None).hit_ns == 0  # never a gain
     assert MeasuredPrice(lookups=None, mean=None, misses=None).hit_ns == 0
+
+
+def test_every_price_is_told_also_where_it_is_nothing() -> None:
+    same = Price(hits=1.5, hits_today=1.5, misses=0.97, misses_today=0.97)
+    assert price_texts(same) == [
+        "hits: none (lookups in memory take 1.5 % longer than on stock PostgreSQL, as today)",
+        "misses: none (0.97 of stock PostgreSQL's throughput where most lookups miss, as today)",
+        "memory: none",
+    ]
+    other = Price(7.3, 1.5, 0.947, None, hits_ms=12.0, memory=-8192, ssd=8192)
+    assert price_texts(other) == [
+        "hits: lookups in memory take 7.3 % longer than on stock PostgreSQL (today 1.5 % longer),"
+        " at most 12 ms in all",
+        "misses: 0.95 of stock PostgreSQL's throughput where most lookups miss"
+        " (today not measured)",
+        "memory: 8 kB less",
+        "an SSD: 8 kB",
+    ]
+    assert price_texts(Price())[:2] == ["hits: not measured", "misses: not measured"]
+
+
+def test_the_price_of_pools_is_that_of_the_dearest() -> None:
+    clock, arc = parse_policy("clock"), parse_policy("arc")
+    one, two = (PoolSpec(name, spec, 64) for name, spec in (("one", clock), ("two", arc)))
+    default, other = (prices()[name].lookups or 0.0 for name in ("clock", "arc"))
+    # in a named pool the clock is 3 % slower than in DEFAULT, where it is PostgreSQL's own
+    named = default + NAMED_CLOCK
+    found = [price.lookups for price in prices_in(Setup(clock, 500, (one, two)))]
+    assert found == [default, named, other]
+    assert [price.lookups for price in prices_in(Setup(clock, 500))] == [default]
+    length = 40_000
+    pages, backends = interleaved([(1, uniform(1, 800, length // 4)), (2, loop(2, 420, length))])
+    report = advise([recording(pages, backends)], Request(HDD))
+    pools = next(each for each in report.advice if each.kind == "pools")
+    assert pools.lines.sql[0].startswith("CREATE BUFFER POOL fenced HANDLER clock")
+    assert (pools.price.hits, pools.price.hits_today) == (named, default)
+    assert pools.price.hits_ms > 0
+    text = html_page(report)
+    for line in ("price, hits: ", "price, misses: ", "price, memory: "):
+        assert text.count(line) == len(report.advice)
+    assert f"hits: lookups in memory take {named:.1f} % longer than on stock PostgreSQL" in text
 
 
 # ---- pages ----

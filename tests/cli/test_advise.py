@@ -37,6 +37,9 @@ def test_text(ok: Call, monday: Path) -> None:
     ):
         assert words in out, words
     assert "assumed" not in out
+    advised = sum(line[:1].isdigit() and line[1:3] == ". " for line in out.splitlines())
+    for price in ("price, hits: ", "price, misses: ", "price, memory: "):
+        assert out.count(price) == advised > 1
 
 
 def test_json(ok: Call, monday: Path) -> None:

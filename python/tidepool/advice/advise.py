@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tidepool.advice.algorithms import chosen, tried_algorithms
@@ -14,7 +14,6 @@ from tidepool.advice.gains import Errors
 from tidepool.advice.limits import notes_on
 from tidepool.advice.pool_sizes import remainder, tried_sizes
 from tidepool.advice.pools import FENCED, tried_pools
-from tidepool.advice.prices import price_of
 from tidepool.advice.report import (
     NEEDS,
     Advice,
@@ -38,8 +37,7 @@ from tidepool.advice.sql import (
     without_pools,
 )
 from tidepool.advice.ssd import MEMORY, SsdRow, enough, is_faster, ssd_rows
-from tidepool.advice.study import LEAST, Bar, Study, Verdict, no_bar
-from tidepool.policies import Policy
+from tidepool.advice.study import LEAST, Bar, Study, Verdict, no_bar, prices_in
 from tidepool.simulation.devices import NVME, Device
 from tidepool.simulation.layouts import PoolSpec
 from tidepool.simulation.sizes import PAGE_BYTES
@@ -262,7 +260,7 @@ def _ssd_advice(study: Study, traces: Sequence[Trace], request: Request, bar: Ba
             reads=round(today.reads),
             read_ms=(1 - row.share) * today.read_ms,
             errors=Errors(0.0, today.agreement, abs(row.first - row.second) / 2),
-            price=Price(memory=row.frames * MEMORY, ssd=row.frames * PAGE_BYTES),
+            price=_price(study, study.setup, 0.0, row.frames * MEMORY, row.frames * PAGE_BYTES),
             lines=Lines(
                 ("bufferpool.ssd_path = '/path/on/the/ssd'", f"bufferpool.ssd_size = '{size}'")
             ),
@@ -283,8 +281,6 @@ def _advice(
     study: Study, kind: str, title: str, verdict: Verdict, lines: Lines, why: tuple[str, ...] = ()
 ) -> Advice:
     gain = verdict.gain
-    policy, now = _costliest(verdict.setup), _costliest(study.setup)
-    then, before = price_of(policy), price_of(now)
     buffers = verdict.setup.frames - study.setup.frames
     memory = verdict.memory + buffers * PAGE_BYTES
     return Advice(
@@ -295,20 +291,34 @@ def _advice(
         reads=round(gain.reads),
         read_ms=gain.read_ms,
         errors=gain.errors,
-        price=Price(
-            then.lookups, before.lookups, then.misses, before.misses,
-            max(0.0, verdict.price_ms), memory,
-        ),
+        price=_price(study, verdict.setup, max(0.0, verdict.price_ms), memory),
         lines=lines,
         why=why,
         relations=_relations(study, verdict),
         halves=(gain.first, gain.second),
-    )  # fmt: skip
+    )
 
 
-def _costliest(setup: Setup) -> Policy:
-    specs = [setup.spec, *(pool.spec for pool in setup.pools)]
-    return max((spec.policy for spec in specs), key=lambda policy: price_of(policy).hit_ns)
+def _price(study: Study, setup: Setup, hits_ms: float, memory: int, ssd: int = 0) -> Price:
+    """Return a price: of hits and misses what it is in the pool where it is highest."""
+    then, today = prices_in(setup), prices_in(study.setup)
+    return Price(
+        hits=_highest(price.lookups for price in then),
+        hits_today=_highest(price.lookups for price in today),
+        misses=_lowest(price.misses for price in then),
+        misses_today=_lowest(price.misses for price in today),
+        hits_ms=hits_ms,
+        memory=memory,
+        ssd=ssd,
+    )
+
+
+def _highest(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _lowest(values: Iterable[float | None]) -> float | None:
+    return min((value for value in values if value is not None), default=None)
 
 
 def _relations(study: Study, verdict: Verdict) -> tuple[Relation, ...]:

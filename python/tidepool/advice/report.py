@@ -73,9 +73,10 @@ class Price:
     """What an advice costs.
 
     Attributes:
-        hits: percent that lookups in memory are slower than on PostgreSQL as it comes, and
-            how much they are today.
-        misses: throughput where most lookups miss, as a multiple of PostgreSQL's, likewise.
+        hits: percent that lookups in memory are slower than on PostgreSQL as it comes, in the
+            pool where they are slowest; hits_today: as the server is; None: not measured.
+        misses: throughput where most lookups miss, as a multiple of PostgreSQL's, in the pool
+            where it is lowest; misses_today: likewise.
         hits_ms: what the recorded hits would have cost more than today, at most.
         memory: bytes more than today, buffers and bookkeeping.
         ssd: bytes of an SSD.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tidepool.advice.evidence import Prepared
 from tidepool.advice.gains import Gain, Today
-from tidepool.advice.prices import NAMED_CLOCK, NS_PER_PERCENT, memory_of, price_of
+from tidepool.advice.prices import Price, memory_of, price_of
 from tidepool.advice.setups import Outcome, Setup, evaluate
 from tidepool.errors import PolicyError, TidepoolError
 from tidepool.policies import PolicySpec, parse_policy
@@ -137,12 +137,22 @@ class Study:
         )
 
 
+def prices_in(setup: Setup) -> list[Price]:
+    """Return the price of the algorithm of each pool, DEFAULT the first."""
+    return [
+        price_of(setup.spec.policy),
+        *(
+            price_of(pool.spec.policy).in_named_pool
+            if pool.spec.policy.name == "clock"
+            else price_of(pool.spec.policy)
+            for pool in setup.pools
+        ),
+    ]
+
+
 def _hit_ns(setup: Setup) -> float:
     """What a hit costs, in the pool where it costs most."""
-    prices = [price_of(spec.policy).hit_ns for spec in _specs(setup)]
-    if any(pool.spec.policy.name == "clock" for pool in setup.pools):
-        prices.append(price_of(parse_policy("clock").policy).hit_ns + NS_PER_PERCENT * NAMED_CLOCK)
-    return max(prices)
+    return max(price.hit_ns for price in prices_in(setup))
 
 
 def _specs(setup: Setup) -> list[PolicySpec]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tidepool.advice.report import (
     HARDWARE,
     LESS_MEMORY,
@@ -119,24 +121,44 @@ def reads_text(advice: Advice, report: Report) -> str:
 
 
 def price_texts(price: Price) -> list[str]:
-    """Return what an advice costs."""
-    found = []
-    if price.hits is not None and price.hits != price.hits_today:
-        found.append(
-            f"hits: lookups in memory {price.hits:+.1f} % slower than PostgreSQL as it comes"
-            f" (today {price.hits_today or 0:+.1f}), at most {milliseconds(price.hits_ms)} in all"
-        )
-    if price.misses is not None and price.misses != price.misses_today:
-        found.append(
-            f"misses: throughput {price.misses:.2f} of PostgreSQL's where most lookups miss"
-            f" (today {price.misses_today or 1:.2f})"
-        )
-    if price.memory:
-        word = "more" if price.memory > 0 else "less"
-        found.append(f"memory: {byte_size(abs(price.memory))} {word}")
+    """Return what an advice costs, of hits, of misses and of memory, also where that is nothing."""
+    found = [_hits_text(price), _misses_text(price), _memory_text(price.memory)]
     if price.ssd:
         found.append(f"an SSD: {byte_size(price.ssd)}")
     return found
+
+
+def _hits_text(price: Price) -> str:
+    if price.hits is None:
+        return "hits: not measured"
+    text = f"lookups in memory take {_longer(price.hits)} than on stock PostgreSQL"
+    if price.hits == price.hits_today:
+        return f"hits: none ({text}, as today)"
+    today = _today(price.hits_today, _longer)
+    return f"hits: {text} ({today}), at most {milliseconds(price.hits_ms)} in all"
+
+
+def _misses_text(price: Price) -> str:
+    if price.misses is None:
+        return "misses: not measured"
+    text = f"{price.misses:.2f} of stock PostgreSQL's throughput where most lookups miss"
+    if price.misses == price.misses_today:
+        return f"misses: none ({text}, as today)"
+    return f"misses: {text} ({_today(price.misses_today, '{:.2f}'.format)})"
+
+
+def _longer(percent: float) -> str:
+    return f"{abs(percent):.1f} % {'longer' if percent >= 0 else 'shorter'}"
+
+
+def _today(value: float | None, text: Callable[[float], str]) -> str:
+    return "today not measured" if value is None else f"today {text(value)}"
+
+
+def _memory_text(memory: int) -> str:
+    if memory == 0:
+        return "memory: none"
+    return f"memory: {byte_size(abs(memory))} {'more' if memory > 0 else 'less'}"
 
 
 def printable(text: str) -> str:
