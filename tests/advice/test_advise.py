@@ -119,7 +119,7 @@ def test_memory_that_does_nothing_can_be_given_back() -> None:
     report = advise([hot_set_and_flood(1600)], Request(NVME))
     (size,) = report.advice
     assert size.kind == "size" and size.gives_back
-    assert size.title.startswith("lower shared_buffers from 4000kB to ")
+    assert size.title.startswith("lower shared_buffers from 3.91 MB to ")
     (setting,) = size.lines.settings
     assert 30 <= int(setting.split("'")[1].removesuffix("kB")) // 8 <= 200
     assert size.share > -0.01
@@ -345,7 +345,7 @@ def test_a_server_with_pools() -> None:
     assert "size" not in kinds(report)
     titles = [each.title for each in report.advice]
     # nothing is in the pool
-    assert any(title.startswith("divide the buffers otherwise: hot 512kB") for title in titles)
+    assert any(title.startswith("divide the buffers otherwise: hot 512 kB") for title in titles)
     for each in report.advice:
         if each.title.startswith("give up the pools"):
             assert each.lines.sql == ('DROP BUFFER POOL "hot" CASCADE;',)

@@ -137,7 +137,7 @@ def test_a_pool_that_is_too_small_grows() -> None:
     (line,) = advice.lines.sql
     assert line.startswith('ALTER BUFFER POOL "hot" SET SIZE \'')
     assert advice.lines.settings == ()
-    assert "instead of 2400kB" in advice.title
+    assert "instead of 2.34 MB" in advice.title
 
 
 def test_pools_that_are_right_stay() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,14 @@ def test_text(ok: Call, monday: Path) -> None:
     advised = sum(line[:1].isdigit() and line[1:3] == ". " for line in out.splitlines())
     for price in ("price, hits: ", "price, misses: ", "price, memory: "):
         assert out.count(price) == advised > 1
+
+
+def test_one_way_of_writing_sizes(ok: Call, monday: Path) -> None:
+    """For people as in "3.91 MB"; as PostgreSQL takes them where they are to be pasted."""
+    for line in ok("advise", monday, "--device hdd").out.splitlines():
+        pasted = "'" in line
+        assert bool(re.search(r"\d(kB|MB|GB)", line)) <= pasted, line
+        assert bool(re.search(r"\d (kB|MB|GB)", line)) <= (not pasted), line
 
 
 def test_json(ok: Call, monday: Path) -> None:

@@ -38,6 +38,7 @@ from tidepool.advice.sql import (
 )
 from tidepool.advice.ssd import MEMORY, SsdRow, enough, is_faster, ssd_rows
 from tidepool.advice.study import LEAST, Bar, Study, Verdict, no_bar, prices_in
+from tidepool.amounts import megabytes
 from tidepool.simulation.devices import NVME, Device
 from tidepool.simulation.layouts import PoolSpec
 from tidepool.simulation.sizes import PAGE_BYTES
@@ -185,14 +186,14 @@ def _memory_advice(study: Study, rows: Sequence[SizeRow], memory: int | None) ->
     row = larger(study, rows, memory)
     if row is None:
         return []
-    title = f"raise shared_buffers from {size_text(study.setup.frames)} to {size_text(row.frames)}"
+    title = f"raise shared_buffers from {megabytes(study.setup.frames)} to {megabytes(row.frames)}"
     return [_advice(study, "size", title, row.today, Lines((size_setting(row.frames),)))]
 
 
 def _less_memory(study: Study, row: SizeRow) -> Advice:
     today = study.setup.frames
-    title = f"lower shared_buffers from {size_text(today)} to {size_text(row.frames)}"
-    title += f", and give {size_text(today - row.frames)} back"
+    title = f"lower shared_buffers from {megabytes(today)} to {megabytes(row.frames)}"
+    title += f", and give {megabytes(today - row.frames)} back"
     return _advice(study, "size", title, row.today, Lines((size_setting(row.frames),)))
 
 
@@ -216,7 +217,7 @@ def _pool_advice(study: Study, best: Verdict) -> list[Advice]:
 
 def _apart(pool: PoolSpec, units: Sequence[Unit]) -> str:
     doing = "fence off" if pool.name.startswith(FENCED) else "protect"
-    return f"{doing} {_listed(units)} in a pool of {size_text(pool.frames)} under {pool.spec}"
+    return f"{doing} {_listed(units)} in a pool of {megabytes(pool.frames)} under {pool.spec}"
 
 
 def _pool_size_advice(study: Study) -> list[Advice]:
@@ -229,7 +230,7 @@ def _pool_size_advice(study: Study) -> list[Advice]:
         if after.frames != before.frames and after.name != remainder(study)
     ]
     changes = ", ".join(
-        f"{after.name} {size_text(after.frames)} instead of {size_text(before.frames)}"
+        f"{after.name} {megabytes(after.frames)} instead of {megabytes(before.frames)}"
         for before, after in changed
     )
     title = f"divide the buffers otherwise: {changes}"
@@ -254,7 +255,7 @@ def _ssd_advice(study: Study, traces: Sequence[Trace], request: Request, bar: Ba
     return [
         Advice(
             kind="ssd",
-            title=f"put an SSD tier of {size} below memory",
+            title=f"put an SSD tier of {megabytes(row.frames)} below memory",
             gain_ms=row.share * today.read_ms,
             share=row.share,
             reads=round(today.reads),

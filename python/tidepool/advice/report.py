@@ -106,7 +106,7 @@ class Advice:
 
     Attributes:
         kind: algorithm, size, pools or ssd.
-        title: what to do, in a line.
+        title: what to do, in a line, with sizes for people; ``lines`` have PostgreSQL's.
         why: further lines for people.
         gain_ms: read time saved, of the recorded time; share: of today's.
         reads, read_ms: what remains.
