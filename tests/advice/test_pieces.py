@@ -172,6 +172,16 @@ def test_prices_are_those_of_the_benchmarks() -> None:
             assert f"`{name}` |" not in misses
 
 
+def test_choosing_quotes_these_prices() -> None:
+    text = (DOCS / "choosing.md").read_text()
+    (pbm,) = re.findall(r"hits ([\d.]+) % dearer in the mean, (\d+) % in lookups", text)
+    assert [float(value) for value in pbm] == [prices()["pbm"].mean, prices()["pbm"].lookups]
+    rows = re.findall(r"\| `(\w+)`, `(\w+)` .*hits ([\d.]+) and ([\d.]+) % dearer", text)
+    assert len(rows) == 2
+    for one, other, *means in rows:
+        assert [prices()[one].mean, prices()[other].mean] == [float(mean) for mean in means]
+
+
 def cells_of(table: str, name: str) -> list[str]:
     found = re.search(rf"^\| (?:\*[^*]*\* )?`{name}` \|(.*)\|$", table, re.M)
     assert found is not None, name
