@@ -33,6 +33,19 @@ def test_group_help_lists_the_commands() -> None:
         assert f"\n  {name} " in output
 
 
+@pytest.mark.parametrize(
+    ("name", "disk", "ssd"), [("simulate", "hdd", "sata-ssd"), ("advise", "sata-ssd", "nvme")]
+)
+def test_devices_have_different_defaults_for_reasons(name: str, disk: str, ssd: str) -> None:
+    """Tiers are studied below slow disks; a server's advice must not exaggerate."""
+    text = {param.name: param.help for param in tidepool.commands[name].params}  # type: ignore[attr-defined]
+    for option, device in (("device", disk), ("ssd_device", ssd)):
+        _, default = text[option].split("[default: ")
+        assert device in default and ("since" in default or ", " in default)
+    other = "advise" if name == "simulate" else "simulate"
+    assert other in text["device"]
+
+
 def test_every_number_is_written_by_the_same_rules() -> None:
     """click's own numbers know no 1e6, 5% and 64MB."""
 

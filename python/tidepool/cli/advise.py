@@ -44,14 +44,16 @@ def parse_page(text: str) -> Path:
     type=_DEVICE,
     metavar="NAME",
     help="What reads take: hdd, sata-ssd, nvme, or as measured, network:RANDOM,SEQUENTIAL in µs"
-    " for a page.  [default: as the server measured it with track_io_timing, or sata-ssd]",
+    " for a page.  [default: as the server measured it with track_io_timing, or sata-ssd, since"
+    " an hdd would make all gains look large; simulate, which studies tiers, assumes an hdd]",
 )
 @click.option(
     "--ssd-device",
     type=_DEVICE,
     default=NVME.name,
     metavar="NAME",
-    help="The SSD that you could put before that, likewise.  [default: nvme]",
+    help="The SSD that you could put before that, likewise.  [default: nvme, since a sata-ssd"
+    " saves nothing before another]",
 )
 @click.option(
     "--sample",

@@ -90,7 +90,7 @@ def parse_disk(text: str) -> Device | None:
     type=Parsed("device", parse_disk, lambda: [MEASURED, *DEVICES]),
     metavar="NAME",
     help="The disk: measured (by the server that recorded), hdd, sata-ssd, nvme, or"
-    " network:RANDOM,SEQUENTIAL in µs.  [default: measured if it was, or hdd]",
+    " network:RANDOM,SEQUENTIAL in µs.  [default: measured if it was, or hdd, as in simulate]",
 )
 @click.option(
     "--device",
