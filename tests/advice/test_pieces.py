@@ -22,7 +22,7 @@ from tidepool.advice.report import NEEDS, Price
 from tidepool.advice.setups import Setup
 from tidepool.advice.sql import Lines, assignable, pool_lines, size_text, unit_of, without_pools
 from tidepool.advice.study import prices_in
-from tidepool.advice.words import price_texts, verdict
+from tidepool.advice.words import gain_text, halves_text, price_texts, signed_percent, verdict
 from tidepool.policies import parse_policy
 from tidepool.simulation.devices import HDD, NVME, SATA_SSD
 from tidepool.simulation.layouts import PoolSpec
@@ -311,6 +311,20 @@ def test_the_verdict_names_all_that_is_advised(advice: tuple[Advice, ...], text:
     assert found["recommended"] == (0 if advice else None)
     needs = [each["needs"] for each in found["advice"]]
     assert needs == sorted(needs, key=NEEDS.index) and len(needs) == len(advice)
+
+
+def test_less_memory_is_not_said_to_save_time() -> None:
+    assert [signed_percent(share) for share in (-0.0, 0.0004, -0.0004, 0.01)] == [
+        *["0.0 %"] * 3, "+1.0 %",
+    ]  # fmt: skip
+    less = replace(LESS, halves=(-0.002, 0.0), read_ms=200.0)
+    assert gain_text(less).startswith("reads take 200 ms, +0.1 % ± 0.0 (")
+    assert halves_text(less) == "in the first half +0.2 %, in the second 0.0 %"
+    page = html_page(report_of(less))
+    assert "saves" not in page[page.index("1. lower it") :] and "chosen by" not in page
+    assert halves_text(SETTING) is None
+    chosen_by = halves_text(replace(SETTING, halves=(0.5, 0.3)))
+    assert chosen_by == "chosen by the first half (50.0 %), verified on the second (30.0 %)"
 
 
 def test_no_reads_no_advice() -> None:
