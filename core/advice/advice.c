@@ -134,9 +134,9 @@ add_misses(tp_advice_sums *sums, double misses, uint32_t group,
 		   uint32_t relation)
 {
 	sums->misses += misses;
-	sums->of_group[group] += (float) misses;
+	sums->of_group[group] += misses;
 	if (relation < TP_ADVICE_RELATIONS)
-		sums->of_relation[relation] += (float) misses;
+		sums->of_relation[relation] += misses;
 }
 
 /* What a miss in this miniature is of the pool as it is. */
@@ -206,9 +206,9 @@ fade(tp_advice_sums *sums, double share)
 {
 	sums->misses *= share;
 	for (uint32_t i = 0; i < TP_ADVICE_GROUPS; i++)
-		sums->of_group[i] *= (float) share;
+		sums->of_group[i] *= share;
 	for (uint32_t i = 0; i < TP_ADVICE_RELATIONS; i++)
-		sums->of_relation[i] *= (float) share;
+		sums->of_relation[i] *= share;
 }
 
 void

@@ -302,6 +302,23 @@ sums_fade(void **unused)
 }
 
 static void
+long_windows_are_counted(void **unused)
+{
+	const double many = 1 << 24;	/* where a float stops counting by ones */
+	advised    *a = begin("lru", "arc", 100, 100);
+	tp_advice_sums *sums = &a->advice.sums[0][5];
+	uint64_t	group = tp_page_key(tp_page_make(1, 7)) % TP_ADVICE_GROUPS;
+
+	(void) unused;
+	sums->of_group[group] = many;
+	sums->of_relation[1] = many;
+	give(a, 1, 7, TP_ADVICE_READ);
+	assert_true(sums->of_group[group] == many + 1);
+	assert_true(sums->of_relation[1] == many + 1);
+	end(a);
+}
+
+static void
 a_pool_that_grows_is_between_two_sizes(void **unused)
 {
 	advised    *a = begin("lru", "arc", 100, 100);
@@ -354,6 +371,7 @@ main(void)
 		cmocka_unit_test(a_seed_is_resident_and_not_counted),
 		cmocka_unit_test(relations_share_the_reads),
 		cmocka_unit_test(sums_fade),
+		cmocka_unit_test(long_windows_are_counted),
 		cmocka_unit_test(a_pool_that_grows_is_between_two_sizes),
 		cmocka_unit_test(frames_are_what_memory_admits),
 	};

@@ -73,12 +73,15 @@ typedef struct tp_advice_policy
 	double		params[TP_MAX_PARAMS];
 } tp_advice_policy;
 
-/* Sums for one size and policy, of the sample. */
+/*
+ * Sums for one size and policy, of the sample.  All are doubles: a float stops
+ * counting by ones at 2^24, which a busy pool reaches within a day.
+ */
 typedef struct tp_advice_sums
 {
 	double		misses;
-	float		of_group[TP_ADVICE_GROUPS];
-	float		of_relation[TP_ADVICE_RELATIONS];
+	double		of_group[TP_ADVICE_GROUPS];
+	double		of_relation[TP_ADVICE_RELATIONS];
 } tp_advice_sums;
 
 typedef struct tp_advice
