@@ -202,7 +202,7 @@ tp_advice_count(tp_advice *advice, uint64_t requests, uint64_t reads)
 }
 
 static void
-fade(tp_advice_sums *sums, double share)
+scale(tp_advice_sums *sums, double share)
 {
 	sums->misses *= share;
 	for (uint32_t i = 0; i < TP_ADVICE_GROUPS; i++)
@@ -211,15 +211,36 @@ fade(tp_advice_sums *sums, double share)
 		sums->of_relation[i] *= share;
 }
 
+static void
+scale_sums(tp_advice *advice, double share)
+{
+	scale(&advice->here, share);
+	for (uint32_t policy = 0; policy < advice->policies; policy++)
+		for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
+			scale(&advice->sums[policy][size], share);
+}
+
 void
 tp_advice_fade(tp_advice *advice, double share)
 {
 	advice->requests *= share;
 	advice->reads *= share;
-	fade(&advice->here, share);
-	for (uint32_t policy = 0; policy < advice->policies; policy++)
-		for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
-			fade(&advice->sums[policy][size], share);
+	scale_sums(advice, share);
+}
+
+void
+tp_advice_take_over(tp_advice *advice, const tp_advice *old)
+{
+	TP_ASSERT(advice->policies == old->policies &&
+			  advice->began_with == old->began_with);
+	advice->lower = old->lower;
+	advice->weight = old->weight;
+	advice->requests = old->requests;
+	advice->reads = old->reads;
+	advice->here = old->here;
+	memcpy(advice->sums, old->sums, sizeof(advice->sums));
+	scale_sums(advice, tp_sample_fraction(advice->rate) /
+			   tp_sample_fraction(old->rate));
 }
 
 void

@@ -302,6 +302,35 @@ sums_fade(void **unused)
 }
 
 static void
+another_sample_goes_on(void **unused)
+{
+	advised    *a = begin("lru", "mru", 1000, 200);
+	advised    *b = begin("lru", "mru", 1000, 60);
+
+	(void) unused;
+	tp_advice_resized(&a->advice, 1050);
+	loop(a, 1200, 5);
+	tp_advice_count(&a->advice, 6000, 5500);
+	tp_advice_take_over(&b->advice, &a->advice);
+	for (uint32_t policy = 0; policy < 2; policy++)
+		for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
+		{
+			assert_float_equal(tp_advice_reads(&b->advice, policy, size),
+							   tp_advice_reads(&a->advice, policy, size), 0.001);
+			assert_float_equal(tp_advice_relation_reads(&b->advice, policy, size, 1),
+							   tp_advice_relation_reads(&a->advice, policy, size, 1),
+							   0.001);
+		}
+	assert_float_equal(b->advice.requests, 6000, 0.001);
+	/* what follows is counted as the new sample has it */
+	loop(b, 1200, 1);
+	assert_float_equal((b->advice.here.misses /
+						tp_sample_fraction(b->advice.rate)), 7200, 200);
+	end(a);
+	end(b);
+}
+
+static void
 long_windows_are_counted(void **unused)
 {
 	const double many = 1 << 24;	/* where a float stops counting by ones */
@@ -371,6 +400,7 @@ main(void)
 		cmocka_unit_test(a_seed_is_resident_and_not_counted),
 		cmocka_unit_test(relations_share_the_reads),
 		cmocka_unit_test(sums_fade),
+		cmocka_unit_test(another_sample_goes_on),
 		cmocka_unit_test(long_windows_are_counted),
 		cmocka_unit_test(a_pool_that_grows_is_between_two_sizes),
 		cmocka_unit_test(frames_are_what_memory_admits),

@@ -161,6 +161,13 @@ void		tp_advice_count(tp_advice *advice, uint64_t requests,
 /* The sums fade to this share of themselves. */
 void		tp_advice_fade(tp_advice *advice, double share);
 
+/*
+ * Go on with the sums of an advice of the same policies and the same sizes, whose
+ * sample was another one: the estimates are what they were.  Before the first
+ * reference.
+ */
+void		tp_advice_take_over(tp_advice *advice, const tp_advice *old);
+
 /* The relation's number is another's from now on. */
 void		tp_advice_drop_relation(tp_advice *advice, uint32_t relation);
 
