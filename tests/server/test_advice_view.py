@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from server.conftest import Make
 from server.counters import settle
 from server.load import told, wait_for
-from server.pools import create, fill, server_with_pools
+from server.pools import Session, create, fill, server_with_pools
 from tidepool.policies import parse_policy
 from tidepool.server import Instance
 from tidepool.simulation import Cell, simulate
@@ -335,3 +337,52 @@ def test_no_worker_slot(make: Make) -> None:
     said = "no background worker slot for the buffer pool advisor"
     wait_for("it is said", lambda: said in server.log.read_text())
     assert advice(server) == {}
+
+
+# ---- load ----
+
+def is_small(server: Instance, pool: str = "DEFAULT") -> bool:
+    """Whether its sample has become smaller."""
+    return float(based_on(server, "sample_rate", pool) or 1) < 1
+
+
+def test_busy_pools(make: Make) -> None:
+    """The advisor's limit holds however many pools are equally busy; then samples grow again."""
+    server = server_with_pools(make, "lru", bufferpool__advice="on")
+    pools = [f"p{i}" for i in range(5)]
+    for name in pools:
+        create(server, name, "lru", "1MB")
+        fill(server, f"of_{name}", 150, f", buffer_pool = '{name}'")
+    # with one processor its limit is 3,750 references in a second
+    os.sched_setaffinity(int(advisor(server)), {min(os.sched_getaffinity(0))})
+    server.query(RESET)
+    before = {name: based_on(server, "since", name) for name in pools}
+    loops = " ".join(f"PERFORM count(pad) FROM of_{name} WHERE id > 0;" for name in pools)
+    session = Session(
+        server,
+        LOOKUPS,
+        f"DO $$ BEGIN FOR i IN 1..100000000 LOOP {loops} PERFORM pg_sleep(0.02); END LOOP; END $$",
+    )
+    try:
+        wait_for(
+            "all samples are smaller", lambda: all(is_small(server, name) for name in pools), 60
+        )
+    finally:
+        server.query(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE query LIKE 'DO%'"
+        )
+        session.end()
+    # what was known has stayed: a loop over a table misses all of it, or nothing
+    for name in pools:
+        assert based_on(server, "since", name) == before[name]
+        assert based_on(server, "period > interval '10 s'", name) == "t"
+        reads = advice(server, name)["lru"]
+        assert reads[PERCENT.index(100)] == pytest.approx(
+            float(based_on(server, "reads", name)), rel=0.01
+        )
+        assert reads[PERCENT.index(200)] < reads[PERCENT.index(100)] / 2
+    wait_for(
+        "samples are larger again", lambda: not any(is_small(server, name) for name in pools), 90
+    )
+    for name in pools:
+        assert based_on(server, "since", name) == before[name]

@@ -50,6 +50,7 @@ extern void BufferPoolNoteReads(int pool, const tp_advice *advice,
 								uint64 reads, double seconds);
 extern void BufferPoolRememberSums(int pool, const tp_advice *advice);
 extern void BufferPoolForgetReads(int pool);
+extern void BufferPoolScaleReads(int pool, double share);
 extern void BufferPoolTune(const double *page_times);
 extern int	BufferPoolReadMoves(BufferPoolMoveRecord *moves);
 

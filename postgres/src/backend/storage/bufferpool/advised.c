@@ -14,7 +14,8 @@
  * estimates are of fixed sizes.
  *
  * The sample is as large as the memory admits, and as the advisor's time does:
- * it limits the references that it gets in a second.
+ * it limits the references that it gets in a second.  When the sample gets
+ * another size, the miniatures begin anew and what they have found is kept.
  *
  * src/backend/storage/bufferpool/advised.c
  *
@@ -139,6 +140,31 @@ time_of(const BufferPoolSample *sample, uint64 now)
 	return now - (int32) ((uint32) now - sample->time);
 }
 
+/* Let a reference go through its pool's miniatures, with others. */
+static void
+take(const BufferPoolSample *sample, uint64 now)
+{
+	Advised    *pool = advised[sample->pool];
+	tp_advice_reference *reference;
+	uint32		relation;
+
+	/* the ring may still have references of a larger sample */
+	if (pool == NULL ||
+		!tp_page_sampled(BufferPoolSamplePage(&sample->page), pool->advice.rate))
+		return;
+	relation = relation_of(pool, &sample->page);
+	reference = &pool->batch[pool->count];
+	reference->page = BufferTagPage(&sample->page);
+	reference->access = (tp_access)
+	{
+		.now = time_of(sample, now), .flags = sample->flags
+	};
+	reference->kind = sample->kind;
+	reference->relation = relation;
+	if (++pool->count == BATCH)
+		simulate_batch(pool);
+}
+
 /* Let what has come in go through the miniatures. */
 void
 BufferPoolTakeSamples(void)
@@ -147,25 +173,7 @@ BufferPoolTakeSamples(void)
 	BufferPoolSample sample;
 
 	while (BufferPoolTakeSample(&sample))
-	{
-		Advised    *pool = advised[sample.pool];
-		tp_advice_reference *reference;
-		uint32		relation;
-
-		if (pool == NULL)
-			continue;
-		relation = relation_of(pool, &sample.page);
-		reference = &pool->batch[pool->count];
-		reference->page = BufferTagPage(&sample.page);
-		reference->access = (tp_access)
-		{
-			.now = time_of(&sample, now), .flags = sample.flags
-		};
-		reference->kind = sample.kind;
-		reference->relation = relation;
-		if (++pool->count == BATCH)
-			simulate_batch(pool);
-	}
+		take(&sample, now);
 }
 
 /* Before the first pool is followed. */
@@ -314,18 +322,26 @@ publish(Advised *pool, int number)
 	BufferPoolPublishAdvice(number, &copy);
 }
 
+/* There is no advice on this pool. */
+static void
+unpublish(int number)
+{
+	BufferPoolAdvice none = {0};
+
+	BufferPoolSetSampleRate(number, 0);
+	BufferPoolPublishAdvice(number, &none);
+	BufferPoolForgetReads(number);
+}
+
 /* End the simulation of a pool. */
 void
 BufferPoolForgetAdvice(int number)
 {
 	Advised    *pool = advised[number];
-	BufferPoolAdvice none = {0};
 
 	if (pool == NULL)
 		return;
-	BufferPoolSetSampleRate(number, 0);
-	BufferPoolPublishAdvice(number, &none);
-	BufferPoolForgetReads(number);
+	unpublish(number);
 	advised[number] = NULL;
 	MemoryContextDelete(pool->context);
 }
@@ -340,17 +356,22 @@ memory_for_miniatures(void)
 		BufferPoolSamplingMemory();
 }
 
-static void
-begin_pool(BufferPool *buffer_pool, const BufferPoolDefinition *definition)
+/*
+ * Make a simulation of the pool in which nothing has happened yet.  buffers:
+ * those that are 100 %.  NULL if there is not enough memory.
+ */
+static Advised *
+make_advised(BufferPool *buffer_pool, const BufferPoolDefinition *definition,
+			 int buffers)
 {
 	int			number = BufferPoolNumber(buffer_pool);
-	int			buffers = BufferPoolSize(buffer_pool);
 	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
 												  "buffer pool advice",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	Advised    *pool = palloc0_object(Advised);
 	tp_advice_policy policies[TP_ADVICE_POLICIES];
+	uint32		most;			/* frames that memory admits */
 	uint32		frames;
 	Size		memory;
 	int			n;
@@ -362,16 +383,18 @@ begin_pool(BufferPool *buffer_pool, const BufferPoolDefinition *definition)
 		tp_policy_defaults(FindBufferPoolPolicy(BUFFERPOOL_CLOCK, NULL),
 						   pool->params);
 	n = choose_policies(pool, policies);
-	frames = tp_advice_frames(policies, n, buffers,
-							  limited[number] != 0 ? limited[number] : buffers,
-							  memory_for_miniatures());
-	if (frames < limited[number])
+	most = tp_advice_frames(policies, n, buffers, buffers,
+							memory_for_miniatures());
+	if (limited[number] >= most)
 		limited[number] = 0;	/* it is the memory that limits it */
+	frames = limited[number] == 0 ? most :
+		tp_advice_frames(policies, n, buffers, limited[number],
+						 memory_for_miniatures());
 	if (frames == 0)
 	{
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
-		return;
+		return NULL;
 	}
 	memory = tp_advice_memory(policies, n, frames);
 	tp_advice_init(&pool->advice, policies, n, buffers, frames, BUFFERPOOL_SEED,
@@ -386,12 +409,29 @@ begin_pool(BufferPool *buffer_pool, const BufferPoolDefinition *definition)
 	for (int size = 0; size < TP_ADVICE_SIZES; size++)
 		pool->published.buffers[size] = tp_advice_size(&pool->advice, size);
 	MemoryContextSwitchTo(old);
+	return pool;
+}
 
+/* Let references to the pool's pages come in. */
+static void
+begin(Advised *pool, int number)
+{
 	seed(pool, number);
-	read_counts(buffer_pool, &pool->requests, &pool->reads);
 	advised[number] = pool;
-	publish(pool, number);		/* advice that is based on nothing yet */
+	publish(pool, number);
 	BufferPoolSetSampleRate(number, pool->advice.rate);
+}
+
+static void
+begin_pool(BufferPool *buffer_pool, const BufferPoolDefinition *definition)
+{
+	Advised    *pool = make_advised(buffer_pool, definition,
+									BufferPoolSize(buffer_pool));
+
+	if (pool == NULL)
+		return;
+	read_counts(buffer_pool, &pool->requests, &pool->reads);
+	begin(pool, BufferPoolNumber(buffer_pool));
 }
 
 /* ---- each second ---- */
@@ -503,13 +543,66 @@ BufferPoolAdvisedPageTime(int number)
 
 /* ---- the sample's size ---- */
 
-/* Begin anew with so many frames at most. */
+/* Go on with what another sample of the same pool has found. */
+static void
+take_over(Advised *pool, const Advised *old, int number)
+{
+	BufferPoolAdvice *published = &pool->published;
+	double		share = published->sample_rate / old->published.sample_rate;
+
+	tp_advice_take_over(&pool->advice, &old->advice);
+	published->since = old->published.since;
+	published->seconds = old->published.seconds;
+	published->samples = old->published.samples;
+	memcpy(published->relations, old->published.relations,
+		   sizeof(published->relations));
+	for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
+	{
+		pool->weights[i] = old->weights[i] * share;
+		published->relations[i].requests *= share;
+	}
+	pool->requests = old->requests;
+	pool->reads = old->reads;
+	pool->timed_pages = old->timed_pages;
+	pool->timed_milliseconds = old->timed_milliseconds;
+	pool->samples_before = old->samples_before;
+	BufferPoolScaleReads(number, share);
+}
+
+/*
+ * Simulate the pool with so many frames at most.  The miniatures begin anew, and
+ * the sums go on: otherwise load that comes and goes would leave no advice.
+ */
 static void
 limit_sample(int number, uint32 frames)
 {
+	BufferPool *buffer_pool = &BufferPools[number];
+	BufferPoolDefinition definition;
+	Advised    *pool;
+	Advised    *old;
+
 	limited[number] = frames;
-	BufferPoolForgetAdvice(number);
-	BufferPoolFollowAdvised(number);
+	BufferPoolReadDefinition(buffer_pool, &definition);
+	if (!is_stable(&definition) ||
+		!is_same(advised[number], buffer_pool, &definition))
+	{
+		BufferPoolForgetAdvice(number);
+		return;
+	}
+	simulate_batch(advised[number]);
+	old = palloc_object(Advised);
+	*old = *advised[number];
+	advised[number] = NULL;
+	MemoryContextDelete(old->context);	/* there is memory for one of them */
+	pool = make_advised(buffer_pool, &definition, old->published.began_with);
+	if (pool != NULL)
+	{
+		take_over(pool, old, number);
+		begin(pool, number);
+	}
+	else
+		unpublish(number);
+	pfree(old);
 }
 
 /* Processors that the server may use. */
@@ -523,17 +616,11 @@ count_processors(void)
 	return Max(1, (int) sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/*
- * Halve samples that take too much of the advisor's time, double those that
- * need not be so small.
- */
-void
-BufferPoolAdjustSamples(double seconds)
+/* [pool]: passages in a second since the last call.  Returns their sum. */
+static double
+measure(double *rates, double seconds)
 {
-	double		rates[BUFFERPOOL_NUMBERS] = {0};
 	double		sum = 0;
-	double		limit = Min(PASSAGES_PER_PROCESSOR * count_processors(),
-							MOST_PASSAGES);
 
 	for (int i = 0; i < BufferPoolsReserved(); i++)
 		if (advised[i] != NULL)
@@ -546,16 +633,68 @@ BufferPoolAdjustSamples(double seconds)
 			pool->samples_before = pool->published.samples;
 			sum += rates[i];
 		}
-	for (int i = 0; i < BufferPoolsReserved(); i++)
-	{
-		uint32		frames = advised[i] == NULL ? 0 : advised[i]->advice.frames;
+	return sum;
+}
 
-		if (frames == 0)
-			continue;
-		if (sum > limit && rates[i] * 4 > sum && frames > LEAST_FRAMES)
-			limit_sample(i, Max(LEAST_FRAMES, frames / 2));
-		else if (sum < limit / 4 && limited[i] != 0)
-			limit_sample(i, 2 * frames >= advised[i]->advice.began_with / 4 * 3 ?
-						 0 : 2 * frames);
-	}
+static bool
+can_be_halved(int number)
+{
+	return advised[number] != NULL &&
+		advised[number]->advice.frames > LEAST_FRAMES;
+}
+
+/*
+ * Halve the samples that take most: each that takes at least half as much as
+ * the first.  Not if all of them are less than a quarter of the whole: samples
+ * that are as small as they get take the rest.
+ */
+static void
+halve_samples(const double *rates, double sum)
+{
+	double		most = 0;
+	double		halved = 0;
+
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		if (can_be_halved(i))
+			most = Max(most, rates[i]);
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		if (can_be_halved(i) && 2 * rates[i] >= most)
+			halved += rates[i];
+	if (4 * halved < sum)
+		return;
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		if (can_be_halved(i) && 2 * rates[i] >= most)
+			limit_sample(i, Max(LEAST_FRAMES, advised[i]->advice.frames / 2));
+}
+
+/* Double the samples that are smaller than memory admits. */
+static void
+double_samples(void)
+{
+	for (int i = 0; i < BufferPoolsReserved(); i++)
+		if (advised[i] != NULL && limited[i] != 0)
+		{
+			uint32		frames = 2 * advised[i]->advice.frames;
+
+			limit_sample(i, frames >= advised[i]->advice.began_with / 4 * 3 ?
+						 0 : frames);
+		}
+}
+
+/*
+ * Halve samples that take too much of the advisor's time, double those that
+ * need not be so small.
+ */
+void
+BufferPoolAdjustSamples(double seconds)
+{
+	double		rates[BUFFERPOOL_NUMBERS] = {0};
+	double		sum = measure(rates, seconds);
+	double		limit = Min(PASSAGES_PER_PROCESSOR * count_processors(),
+							MOST_PASSAGES);
+
+	if (sum > limit)
+		halve_samples(rates, sum);
+	else if (sum < limit / 4)
+		double_samples();
 }

@@ -172,6 +172,22 @@ BufferPoolRememberSums(int pool, const tp_advice *advice)
 		of_pool->last[size] = tp_advice_misses(advice, 0, size);
 }
 
+/* The pool's sample has this share of the pages that it had. */
+void
+BufferPoolScaleReads(int pool, double share)
+{
+	Recent	   *of_pool = &recent[pool];
+
+	of_pool->fraction *= share;
+	of_pool->here *= share;
+	of_pool->last_here *= share;
+	for (int size = 0; size < TP_ADVICE_SIZES; size++)
+	{
+		of_pool->misses[size] *= share;
+		of_pool->last[size] *= share;
+	}
+}
+
 /* Reads in a second, with this size of the simulation. */
 static double
 reads_at(const Recent *of_pool, int size)
