@@ -341,9 +341,54 @@ def test_no_worker_slot(make: Make) -> None:
 
 # ---- load ----
 
+# rows of a table in the order of its index, again and again, without a pause
+BUSY = (
+    "DO $$ BEGIN FOR i IN 1..100000000 LOOP PERFORM count(pad) FROM t WHERE id > 0;"
+    " END LOOP; END $$"
+)
+
+
+@contextmanager
+def busy(server: Instance, count: int) -> Iterator[None]:
+    """So many sessions read the table t all the time."""
+    sessions = [Session(server, LOOKUPS, BUSY) for _ in range(count)]
+    try:
+        yield
+    finally:
+        server.query(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE query LIKE 'DO%'"
+        )
+        for session in sessions:
+            session.end()
+
+
 def is_small(server: Instance, pool: str = "DEFAULT") -> bool:
     """Whether its sample has become smaller."""
     return float(based_on(server, "sample_rate", pool) or 1) < 1
+
+
+def test_more_references_than_the_advisor_can_take(make: Make) -> None:
+    """It publishes, follows what is asked of it, takes a smaller sample, and ends."""
+    server = advised(
+        make,
+        "lru",
+        bufferpool__advice_algorithms="hyperbolic, watt, lru_k",  # which take long
+        bufferpool__max_pools="4",
+        shared_buffers="2MB",
+        max_connections="20",
+    )
+    fill(server, "t", 200)
+    os.setpriority(os.PRIO_PROCESS, int(advisor(server)), 10)
+    with busy(server, 3):
+        wait_for("references are dropped", lambda: int(based_on(server, "dropped")) > 100000)
+        before = based_on(server, "period")
+        wait_for("it publishes", lambda: based_on(server, "period") != before, 20)
+        wait_for("it samples less", lambda: is_small(server), 20)
+        began = time.monotonic()
+        create(server, "p", "lru", "256kB")  # for which all processes are waited for
+        assert time.monotonic() - began < 20
+        server.query("ALTER SYSTEM SET bufferpool.advice = off", "SELECT pg_reload_conf()")
+        wait_for("it has ended", lambda: server.query(ADVISOR) == "", 20)
 
 
 def test_busy_pools(make: Make) -> None:
@@ -381,8 +426,14 @@ def test_busy_pools(make: Make) -> None:
             float(based_on(server, "reads", name)), rel=0.01
         )
         assert reads[PERCENT.index(200)] < reads[PERCENT.index(100)] / 2
-    wait_for(
-        "samples are larger again", lambda: not any(is_small(server, name) for name in pools), 90
+    small = (
+        "SELECT count(*) FROM pg_stat_bufferpool_advice WHERE sample_rate < 1 AND pool <> 'DEFAULT'"
     )
+
+    def all_large() -> bool:
+        time.sleep(3)  # what asks reads catalogs, which is load
+        return server.query(small) == "0"
+
+    wait_for("samples are larger again", all_large)
     for name in pools:
         assert based_on(server, "since", name) == before[name]

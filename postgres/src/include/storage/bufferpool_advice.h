@@ -41,6 +41,13 @@ BufferPoolSampling(void)
 
 /* ---- references on their way to the advisor ---- */
 
+/*
+ * References that there is room for, a power of two; 128 KiB.  Chosen, not
+ * measured: it takes a sixth of a second to fill at the rate to which the advisor
+ * limits the sample.
+ */
+#define BUFFERPOOL_SAMPLES 4096
+
 /* [number of the pool]: rate of its sample (tp_page_sampled), or 0. */
 extern PGDLLIMPORT volatile uint32 *BufferPoolSampleRates;
 
@@ -146,12 +153,12 @@ extern void BufferPoolAdvisorMain(Datum main_arg);
 
 /* advised.c */
 extern void BufferPoolBeginAdvice(void);
-extern void BufferPoolTakeSamples(void);
+extern bool BufferPoolTakeSamples(void);
 extern void BufferPoolFollowAdvised(int number);
 extern void BufferPoolForgetAdvice(int number);
 extern void BufferPoolPublishAdvised(int number, double seconds);
 extern double BufferPoolAdvisedPageTime(int number);
-extern void BufferPoolAdjustSamples(double seconds);
+extern void BufferPoolAdjustSamples(double seconds, bool dropped);
 
 /*
  * Of one read in so many the time is taken, whatever track_io_timing is.

@@ -165,15 +165,27 @@ take(const BufferPoolSample *sample, uint64 now)
 		simulate_batch(pool);
 }
 
-/* Let what has come in go through the miniatures. */
-void
+/*
+ * Let what has come in go through the miniatures, but no more than the ring has
+ * room for: references may come in faster than they are simulated.  Returns
+ * whether there may be more.
+ */
+bool
 BufferPoolTakeSamples(void)
 {
 	uint64		now = BufferPoolNow();
-	BufferPoolSample sample;
 
-	while (BufferPoolTakeSample(&sample))
+	for (int i = 0; i < BUFFERPOOL_SAMPLES; i++)
+	{
+		BufferPoolSample sample;
+
+		if (i % BATCH == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (!BufferPoolTakeSample(&sample))
+			return false;
 		take(&sample, now);
+	}
+	return true;
 }
 
 /* Before the first pool is followed. */
@@ -682,11 +694,11 @@ double_samples(void)
 }
 
 /*
- * Halve samples that take too much of the advisor's time, double those that
- * need not be so small.
+ * Halve samples that take too much of the advisor's time; double those that need
+ * not be so small, unless references have been dropped.
  */
 void
-BufferPoolAdjustSamples(double seconds)
+BufferPoolAdjustSamples(double seconds, bool dropped)
 {
 	double		rates[BUFFERPOOL_NUMBERS] = {0};
 	double		sum = measure(rates, seconds);
@@ -695,6 +707,6 @@ BufferPoolAdjustSamples(double seconds)
 
 	if (sum > limit)
 		halve_samples(rates, sum);
-	else if (sum < limit / 4)
+	else if (sum < limit / 4 && !dropped)
 		double_samples();
 }

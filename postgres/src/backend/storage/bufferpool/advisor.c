@@ -38,7 +38,10 @@ bool		bufferpool_advice;
 /* Between two publications. */
 #define TICK_MICROSECONDS 1000000
 
-/* Ticks between two looks at the size of the sample. */
+/*
+ * Ticks between two looks at the size of the sample; fewer if references are
+ * dropped.
+ */
 #define TICKS_PER_ADJUSTMENT 10
 
 /* ---- the worker ---- */
@@ -56,6 +59,35 @@ tick(double seconds)
 		page_times[i] = BufferPoolAdvisedPageTime(i);
 	}
 	BufferPoolTune(page_times);
+}
+
+/* Have references been dropped since the last call? */
+static bool
+have_dropped(void)
+{
+	static uint64 before = 0;
+	BufferPoolAdvisorState state;
+	bool		dropped;
+
+	BufferPoolAdvisorRuns(&state);
+	dropped = state.dropped != before;
+	before = state.dropped;
+	return dropped;
+}
+
+/* After each tick. */
+static void
+adjust_samples(double seconds)
+{
+	static double since_last = 0;
+	static int	ticks = 0;
+	bool		dropped = have_dropped();
+
+	since_last += seconds;
+	if (++ticks % TICKS_PER_ADJUSTMENT != 0 && !dropped)
+		return;
+	BufferPoolAdjustSamples(since_last, dropped);
+	since_last = 0;
 }
 
 static void
@@ -121,8 +153,6 @@ void
 BufferPoolAdvisorMain(Datum main_arg)
 {
 	uint64		last = BufferPoolNow();
-	uint64		last_adjusted = last;
-	int			ticks = 0;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
@@ -136,21 +166,18 @@ BufferPoolAdvisorMain(Datum main_arg)
 	while (bufferpool_advice && !ShutdownRequestPending)
 	{
 		uint64		now = BufferPoolNow();
+		bool		more = BufferPoolTakeSamples();
 
-		BufferPoolTakeSamples();
 		follow_resets();
 		if (now - last >= TICK_MICROSECONDS)
 		{
 			tick((now - last) / 1e6);
+			adjust_samples((now - last) / 1e6);
 			last = now;
-			if (++ticks % TICKS_PER_ADJUSTMENT == 0)
-			{
-				BufferPoolAdjustSamples((now - last_adjusted) / 1e6);
-				last_adjusted = now;
-			}
 		}
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 ROUND_MILLISECONDS, WAIT_EVENT_BUFFER_POOL_ADVISOR_MAIN);
+						 more ? 0 : ROUND_MILLISECONDS,
+						 WAIT_EVENT_BUFFER_POOL_ADVISOR_MAIN);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 		follow_settings();

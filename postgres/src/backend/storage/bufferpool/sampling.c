@@ -28,13 +28,6 @@
 #include "storage/procarray.h"
 #include "storage/shmem.h"
 
-/*
- * References in the ring, a power of two; 128 KiB.  The advisor is woken
- * when a quarter is in use.  Chosen, not measured: it takes a sixth of a second
- * to fill at the rate to which the advisor limits the sample.
- */
-#define RING_SIZE 4096
-
 typedef struct Place
 {
 	pg_atomic_uint32 turn;
@@ -76,7 +69,7 @@ volatile uint32 *BufferPoolSamplingFlag = &never;
 volatile uint32 *BufferPoolSampleRates;
 
 static SamplingShared *shared;
-static Place *ring;				/* [RING_SIZE] */
+static Place *ring;				/* [BUFFERPOOL_SAMPLES] */
 static BufferPoolAdvice *advices;	/* [number of the pool] */
 
 /* ---- set-up ---- */
@@ -90,7 +83,7 @@ advices_size(void)
 Size
 BufferPoolSamplingShmemSize(void)
 {
-	Size		size = add_size(sizeof(SamplingShared), RING_SIZE * sizeof(Place));
+	Size		size = add_size(sizeof(SamplingShared), BUFFERPOOL_SAMPLES * sizeof(Place));
 
 	return add_size(add_size(size, advices_size()), 3 * PG_CACHE_LINE_SIZE);
 }
@@ -117,10 +110,10 @@ BufferPoolSamplingShmemInit(void)
 			pg_atomic_init_u64(&shared->times[i].nanoseconds, 0);
 		}
 	}
-	ring = ShmemInitStruct("Buffer Pool Samples", RING_SIZE * sizeof(Place),
+	ring = ShmemInitStruct("Buffer Pool Samples", BUFFERPOOL_SAMPLES * sizeof(Place),
 						   &found);
 	if (!found)
-		for (uint32 i = 0; i < RING_SIZE; i++)
+		for (uint32 i = 0; i < BUFFERPOOL_SAMPLES; i++)
 			pg_atomic_init_u32(&ring[i].turn, i);
 	advices = ShmemInitStruct("Buffer Pool Advice", advices_size(), &found);
 	if (!found)
@@ -133,7 +126,7 @@ BufferPoolSamplingShmemInit(void)
 Size
 BufferPoolSamplingMemory(void)
 {
-	return sizeof(SamplingShared) + RING_SIZE * sizeof(Place);
+	return sizeof(SamplingShared) + BUFFERPOOL_SAMPLES * sizeof(Place);
 }
 
 /* ---- the ring ---- */
@@ -159,7 +152,7 @@ BufferPoolPutSample(const BufferTag *page, int pool, uint32 flags,
 	{
 		int32		early;
 
-		place = &ring[number % RING_SIZE];
+		place = &ring[number % BUFFERPOOL_SAMPLES];
 		early = (int32) (pg_atomic_read_u32(&place->turn) - number);
 		if (early < 0)
 		{
@@ -179,7 +172,7 @@ BufferPoolPutSample(const BufferTag *page, int pool, uint32 flags,
 	place->sample.kind = kind;
 	pg_write_barrier();			/* complete it before others see that it is */
 	pg_atomic_write_u32(&place->turn, number + 1);
-	if (number % (RING_SIZE / 4) == 0)
+	if (number % (BUFFERPOOL_SAMPLES / 4) == 0) /* a quarter is in use */
 		wake_advisor();
 }
 
@@ -187,14 +180,14 @@ BufferPoolPutSample(const BufferTag *page, int pool, uint32 flags,
 bool
 BufferPoolTakeSample(BufferPoolSample *sample)
 {
-	Place	   *place = &ring[shared->tail % RING_SIZE];
+	Place	   *place = &ring[shared->tail % BUFFERPOOL_SAMPLES];
 
 	if (pg_atomic_read_u32(&place->turn) != shared->tail + 1)
 		return false;
 	pg_read_barrier();			/* see that it is complete, then read it */
 	*sample = place->sample;
 	pg_memory_barrier();		/* read it, then let others write there */
-	pg_atomic_write_u32(&place->turn, shared->tail + RING_SIZE);
+	pg_atomic_write_u32(&place->turn, shared->tail + BUFFERPOOL_SAMPLES);
 	shared->tail++;
 	return true;
 }
