@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import pytest
 
 from server.conftest import Make
@@ -21,25 +24,27 @@ LOOP = (
 )
 
 
+TUNED = {
+    "bgwriter_delay": "100ms",
+    "bufferpool__advice": "on",
+    "bufferpool__autotune_interval": "1s",
+    "bufferpool__advice_algorithms": "",
+}
+
+
 def server_to_tune(make: Make, autotune: str = "on", **settings: str) -> Instance:
     """A pool that is too small for its table, and one that is too large."""
     server = make(
-        **{
-            "shared_buffers": "8MB",
-            "max_connections": "20",
-            "bgwriter_delay": "100ms",
-            "bufferpool__advice": "on",
-            "bufferpool__autotune": autotune,
-            "bufferpool__autotune_interval": "1s",
-            "bufferpool__advice_algorithms": "",
-        }
+        **TUNED
+        | {"shared_buffers": "8MB", "max_connections": "20", "bufferpool__autotune": autotune}
         | settings
     )
     create(server, "small", "lru", "2MB")
     create(server, "large", "arc", "4MB")
     fill(server, "wanting", 400, ", buffer_pool = 'small'")
     fill(server, "content", 20, ", buffer_pool = 'large'")
-    advisor(server)
+    if settings.get("bufferpool__advice") != "off":
+        advisor(server)
     return server
 
 
@@ -186,6 +191,79 @@ def test_nothing_moves_for_nothing(make: Make) -> None:
     try:
         with pytest.raises(TimeoutError):
             wait_for("something has moved", lambda: sizes(server) != before, 6)
+    finally:
+        stop(server, session)
+
+
+def directions(server: Instance) -> list[str]:
+    """From which pool to which each move was, sorted."""
+    return sorted(row.rsplit("|", 3)[0] for row in server.query(MOVES).splitlines())
+
+
+def test_what_cannot_move_is_said_once(make: Make) -> None:
+    """Where the buffers of the only pool that could give some are pinned."""
+    server = make(
+        **TUNED,
+        shared_buffers="4MB",
+        max_connections="10",
+        bufferpool__autotune="on",
+    )
+    create(server, "small", "lirs", "1MB")
+    create(server, "large", "lru", "512kB")
+    too_much = fails(server, "CREATE BUFFER POOL kept HANDLER keep SIZE '4MB'")
+    more = re.search("([0-9]+) more than", too_much)
+    assert more
+    create(server, "kept", "keep", str(8192 * (512 - int(more[1]))))  # DEFAULT has its floor
+    fill(server, "wanting", 300, ", buffer_pool = 'small'")
+    fill(server, "content", 100, ", buffer_pool = 'large'")
+    pin = (
+        f"DECLARE c{i} CURSOR FOR SELECT * FROM content WHERE ctid = '({i},1)'; FETCH c{i}"
+        for i in range(64)
+    )
+    pinning = Session(server, "BEGIN", *pin, "SELECT pg_sleep(600)")
+    session = loop(server, "wanting")
+    try:
+        wait_for("it is said", lambda: server.query(MOVES) != "")
+        time.sleep(4.5)
+        moves = [row.split("|") for row in server.query(MOVES).splitlines()]
+        assert {move[3] for move in moves} == {"0"}
+        assert directions(server) == sorted(set(directions(server)))
+    finally:
+        stop(server, session)
+        pinning.result()
+
+
+def test_changing_advice_is_said_once(make: Make) -> None:
+    """How many buffers it is about may change each time."""
+    server = server_to_tune(make, "advise")
+    server.query("ALTER BUFFER POOL small SET HANDLER lirs")
+    session = loop(server, "wanting")
+    try:
+        wait_for("there is advice", lambda: server.query(MOVES) != "")
+        for most in (2560, 8192, 2560):
+            server.query(f"ALTER BUFFER POOL small SET (max_size = '{most}kB')")
+            time.sleep(1.2)
+    finally:
+        stop(server, session)
+    assert directions(server) == sorted(set(directions(server)))
+
+
+def test_nothing_moves_before_an_interval_has_passed(make: Make) -> None:
+    server = server_to_tune(
+        make, "on", bufferpool__autotune_interval="5s", bufferpool__advice="off"
+    )
+    server.restart({})  # nor does tuning rest, as after a statement about sizes
+    session = loop(server, "wanting")
+    try:
+        server.query("ALTER SYSTEM SET bufferpool.advice = on", "SELECT pg_reload_conf()")
+        wait_for("buffers move", lambda: server.query(MOVES) != "")
+        assert (
+            server.query(
+                "SELECT min(moved_at) - min(since) > '5 s'"
+                " FROM pg_bufferpool_moves, pg_stat_bufferpool_advice WHERE pool = to_pool"
+            )
+            == "t"
+        )
     finally:
         stop(server, session)
 

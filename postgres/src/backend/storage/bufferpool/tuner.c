@@ -7,9 +7,10 @@
  * bufferpool.autotune_interval the two pools are found between which a move of
  * buffers saves the most time of reading, and the buffers are moved, unless they
  * save less than bufferpool.autotune_gain of all reading, or less than chance
- * may account for.  A move that takes back an earlier one must save twice as
- * much for a while: otherwise pools with equal needs would exchange buffers for
- * ever, each time losing the pages in them.
+ * may account for.  A pool takes part when it has been simulated for an interval.
+ * A move that takes back the last one must save twice as much for a while:
+ * otherwise pools with equal needs would exchange buffers for ever, each time
+ * losing the pages in them.
  *
  * Moves keep to the pools' limits (min_size, max_size), and to DEFAULT's floor.
  * Not tuned are pools that never evict (keep), the pool of the remainder, with
@@ -18,7 +19,8 @@
  * What operators have said stays in the file of definitions: a restart, and each
  * statement about sizes, begins with that.
  *
- * Everything here is the advisor's, except for the list of moves.
+ * Everything here is the advisor's, except for the list of moves, which others
+ * read and which outlives it.
  *
  * src/backend/storage/bufferpool/tuner.c
  *
@@ -39,8 +41,9 @@ int			bufferpool_autotune_interval;
 double		bufferpool_autotune_gain;
 
 /*
- * Intervals after which an earlier move no longer counts against one that takes
- * it back, and for which nothing moves after a statement about sizes.
+ * Intervals after which a move no longer counts against one that takes it back,
+ * and advice is given again; and for which nothing moves after a statement about
+ * sizes.
  */
 #define INTERVALS_OF_REST 6
 
@@ -60,7 +63,8 @@ double		bufferpool_autotune_gain;
 /* A pool's reads lately, in the sample. */
 typedef struct Recent
 {
-	double		seconds;		/* 0: nothing is known */
+	double		age;			/* seconds since the simulation began */
+	double		seconds;		/* that the sums amount to */
 	double		fraction;		/* of the pages in the sample */
 	double		here;			/* misses of the pool as it is, in miniature */
 	double		reads;			/* as the server has counted */
@@ -75,7 +79,8 @@ static Recent recent[BUFFERPOOL_NUMBERS];
 
 typedef struct TuningShared
 {
-	LWLock		lock;			/* guards the rest */
+	LWLock		lock;			/* guards the rest, which only the advisor
+								 * writes */
 	uint32		moves;			/* ever */
 	BufferPoolMoveRecord move[BUFFERPOOL_MOVES];
 } TuningShared;
@@ -124,6 +129,55 @@ BufferPoolReadMoves(BufferPoolMoveRecord *moves)
 	return n;
 }
 
+/* The move before the last `back` ones.  For the advisor. */
+static const BufferPoolMoveRecord *
+move_before(uint32 back)
+{
+	return &shared->move[(shared->moves - 1 - back) % BUFFERPOOL_MOVES];
+}
+
+static bool
+is_recent(const BufferPoolMoveRecord *move)
+{
+	return !TimestampDifferenceExceeds(move->time, GetCurrentTimestamp(),
+									   INTERVALS_OF_REST * 1000 * bufferpool_autotune_interval);
+}
+
+/* The last move of any buffers, if it was lately; else NULL. */
+static const BufferPoolMoveRecord *
+last_move(void)
+{
+	uint32		n = Min(shared->moves, BUFFERPOOL_MOVES);
+
+	for (uint32 i = 0; i < n && is_recent(move_before(i)); i++)
+		if (move_before(i)->moved > 0)
+			return move_before(i);
+	return NULL;
+}
+
+/*
+ * Has it been said lately that buffers should move from the one pool to the
+ * other?  Then it is not said again, unless some have moved.
+ */
+static bool
+is_known(const BufferPoolMoveRecord *move)
+{
+	uint32		n = Min(shared->moves, BUFFERPOOL_MOVES);
+
+	if (move->moved > 0)
+		return false;
+	for (uint32 i = 0; i < n && is_recent(move_before(i)); i++)
+	{
+		const BufferPoolMoveRecord *known = move_before(i);
+
+		if (strcmp(move->from, known->from) == 0 &&
+			strcmp(move->to, known->to) == 0 &&
+			(move->moved < 0) == (known->moved < 0))
+			return true;
+	}
+	return false;
+}
+
 /* ---- what pools read ---- */
 
 /* The pool's simulation has ended. */
@@ -145,6 +199,7 @@ BufferPoolNoteReads(int pool, const tp_advice *advice, uint64 reads,
 	double		memory = INTERVALS_OF_MEMORY * bufferpool_autotune_interval;
 	double		share = exp(-seconds / memory);
 
+	of_pool->age += seconds;
 	of_pool->fraction = tp_sample_fraction(advice->rate);
 	of_pool->seconds = of_pool->seconds * share + seconds;
 	of_pool->reads = of_pool->reads * share + reads;
@@ -238,11 +293,31 @@ time_with(const Tuned *tuned, int buffers)
 	return reads_with(tuned->of_pool, buffers) * tuned->page_time;
 }
 
-/* Does the algorithm keep what it has?  Then its memory is a promise. */
+/*
+ * Is the pool one that is tuned?  The memory of an algorithm that keeps what it
+ * has is a promise; a pool of the remainder has what others leave, and DEFAULT
+ * beside one only its floor.
+ */
 static bool
-keeps(const BufferPoolDefinition *definition)
+is_tuned(const BufferPool *pool, const BufferPoolDefinition *definition)
 {
-	return strcmp(definition->running, "keep") == 0;
+	return definition->name[0] != '\0' && !definition->leaving &&
+		!definition->remainder && pool != RecycleBufferPool &&
+		strcmp(definition->running, "keep") != 0 &&
+		!(pool == &DefaultBufferPool && BufferPoolRemainder() != NULL);
+}
+
+static int
+least_of(const BufferPool *pool, const BufferPoolDefinition *definition)
+{
+	return pool == &DefaultBufferPool ? BufferPoolFloorOfDefault() :
+		Max(definition->least, BUFFERPOOL_LEAST_BUFFERS);
+}
+
+static int
+most_of(const BufferPoolDefinition *definition)
+{
+	return definition->most != 0 ? definition->most : NBuffers;
 }
 
 /*
@@ -252,7 +327,6 @@ keeps(const BufferPoolDefinition *definition)
 static int
 find_tuned(Tuned *all, const double *page_times)
 {
-	bool		remainder = BufferPoolRemainder() != NULL;
 	double		mean = 0;
 	int			timed = 0;
 	int			n = 0;
@@ -264,18 +338,15 @@ find_tuned(Tuned *all, const double *page_times)
 		BufferPoolDefinition definition;
 
 		BufferPoolReadDefinition(pool, &definition);
-		if (definition.name[0] == '\0' || definition.leaving ||
-			definition.remainder || recent[i].seconds == 0 ||
-			pool == RecycleBufferPool || keeps(&definition) ||
-			(pool == &DefaultBufferPool && remainder))
+		if (!is_tuned(pool, &definition) ||
+			recent[i].age < bufferpool_autotune_interval)
 			continue;
 		tuned->pool = pool;
 		tuned->of_pool = &recent[i];
 		strlcpy(tuned->name, definition.name, NAMEDATALEN);
 		tuned->buffers = BufferPoolSize(pool);
-		tuned->least = pool == &DefaultBufferPool ? BufferPoolFloorOfDefault() :
-			Max(definition.least, BUFFERPOOL_LEAST_BUFFERS);
-		tuned->most = definition.most != 0 ? definition.most : NBuffers;
+		tuned->least = least_of(pool, &definition);
+		tuned->most = most_of(&definition);
 		tuned->page_time = page_times[i];
 		if (page_times[i] >= 0)
 		{
@@ -311,17 +382,11 @@ chance(const Tuned *from, const Tuned *to)
 	return 2 * sqrt(sum);
 }
 
-/* The last moves, so that none is taken back soon. */
-static BufferPool *last_from;
-static BufferPool *last_to;
-static TimestampTz last_move;
-
 static bool
-takes_back(const Tuned *from, const Tuned *to)
+takes_back(const Tuned *from, const Tuned *to, const BufferPoolMoveRecord *last)
 {
-	return (from->pool == last_to || to->pool == last_from) &&
-		!TimestampDifferenceExceeds(last_move, GetCurrentTimestamp(),
-									INTERVALS_OF_REST * 1000 * bufferpool_autotune_interval);
+	return last != NULL && (strcmp(from->name, last->to) == 0 ||
+							strcmp(to->name, last->from) == 0);
 }
 
 /*
@@ -332,6 +397,7 @@ static bool
 find_best(const Tuned *all, int n, BufferPoolMoveRecord *best, int *best_from,
 		  int *best_to)
 {
+	const BufferPoolMoveRecord *last = last_move();
 	double		sum = 0;
 	double		most = 0;
 
@@ -356,7 +422,7 @@ find_best(const Tuned *all, int n, BufferPoolMoveRecord *best, int *best_from,
 				saved = time_with(to, to->buffers) -
 					time_with(to, to->buffers + buffers);
 				needed = Max(needed, chance(from, to));
-				if (takes_back(from, to))
+				if (takes_back(from, to, last))
 					needed *= 2;
 				if (saved - lost <= most || saved - lost <= needed)
 					continue;
@@ -393,7 +459,7 @@ move_buffers(BufferPool *from, BufferPool *to, int wanted)
 			moved += n;
 			if (n == 0)
 				break;
-			BufferPoolTakeSamples();
+			(void) BufferPoolTakeSamples();
 		}
 	CommitTransactionCommand();
 	return moved;
@@ -420,21 +486,27 @@ log_move(const BufferPoolMoveRecord *move)
 									100 * move->gain)));
 }
 
-/* Has the same been advised lately?  Then there is no need to say it again. */
-static bool
-is_known(const BufferPoolMoveRecord *move)
+static void
+note_move(const BufferPoolMoveRecord *move)
 {
-	static BufferPoolMoveRecord last;
+	if (is_known(move))
+		return;
+	remember_move(move);
+	log_move(move);
+}
 
-	if (move->moved >= 0)
-		return false;
-	if (strcmp(move->from, last.from) == 0 && strcmp(move->to, last.to) == 0 &&
-		move->wanted == last.wanted &&
-		!TimestampDifferenceExceeds(last.time, move->time,
-									INTERVALS_OF_REST * 1000 * bufferpool_autotune_interval))
-		return true;
-	last = *move;
-	return false;
+/* Move the buffers, or say that they should move. */
+static void
+carry_out(const Tuned *from, const Tuned *to, BufferPoolMoveRecord *move)
+{
+	move->time = GetCurrentTimestamp();
+	strlcpy(move->from, from->name, NAMEDATALEN);
+	strlcpy(move->to, to->name, NAMEDATALEN);
+	move->from_buffers = from->buffers;
+	move->to_buffers = to->buffers;
+	move->moved = bufferpool_autotune == BUFFERPOOL_AUTOTUNE_ON ?
+		move_buffers(from->pool, to->pool, move->wanted) : -1;
+	note_move(move);
 }
 
 /* Is it time for a move?  Not soon after the last, nor after a statement. */
@@ -478,25 +550,6 @@ BufferPoolTune(const double *page_times)
 	all = palloc_array(Tuned, BUFFERPOOL_NUMBERS);
 	n = find_tuned(all, page_times);
 	if (find_best(all, n, &move, &from, &to))
-	{
-		move.time = GetCurrentTimestamp();
-		strlcpy(move.from, all[from].name, NAMEDATALEN);
-		strlcpy(move.to, all[to].name, NAMEDATALEN);
-		move.from_buffers = all[from].buffers;
-		move.to_buffers = all[to].buffers;
-		move.moved = bufferpool_autotune == BUFFERPOOL_AUTOTUNE_ON ?
-			move_buffers(all[from].pool, all[to].pool, move.wanted) : -1;
-		if (move.moved > 0)
-		{
-			last_from = all[from].pool;
-			last_to = all[to].pool;
-			last_move = move.time;
-		}
-		if (!is_known(&move))
-		{
-			remember_move(&move);
-			log_move(&move);
-		}
-	}
+		carry_out(&all[from], &all[to], &move);
 	pfree(all);
 }
