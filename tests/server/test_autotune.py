@@ -268,6 +268,16 @@ def test_nothing_moves_before_an_interval_has_passed(make: Make) -> None:
         stop(server, session)
 
 
+def test_tuning_without_advice(make: Make) -> None:
+    """It does nothing, and the log says so."""
+    server = make(bufferpool__autotune="on")
+    said = '"bufferpool.autotune" does nothing while "bufferpool.advice" is off'
+    wait_for("it is said", lambda: said in server.log.read_text())
+    server.query("ALTER SYSTEM SET bufferpool.advice = on", "SELECT pg_reload_conf()")
+    advisor(server)
+    assert server.log.read_text().count(said) == 1
+
+
 def test_privileges(make: Make) -> None:
     server = make()
     server.query("CREATE ROLE watcher LOGIN IN ROLE pg_monitor", "CREATE ROLE anybody LOGIN")

@@ -228,6 +228,22 @@ start(void)
 	return started;
 }
 
+/* Self-tuning goes by advice. */
+static void
+warn_of_autotune(void)
+{
+	static bool warned = false;
+	bool		alone = !bufferpool_advice &&
+		bufferpool_autotune != BUFFERPOOL_AUTOTUNE_OFF;
+
+	if (alone && !warned)
+		ereport(WARNING,
+				(errmsg("\"%s\" does nothing while \"%s\" is off",
+						"bufferpool.autotune", "bufferpool.advice"),
+				 errhint("Set \"%s\" to on.", "bufferpool.advice")));
+	warned = alone;
+}
+
 /* Start the advisor, if it should run and does not. */
 void
 BufferPoolStartAdvisor(void)
@@ -236,6 +252,7 @@ BufferPoolStartAdvisor(void)
 	static bool warned = false;
 	TimestampTz now;
 
+	warn_of_autotune();
 	if (!bufferpool_advice || is_started())
 		return;
 	now = GetCurrentTimestamp();
