@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from server.machine import Machine
 from server.ssd import Start, ssd_directory, with_tier
 from tidepool.server import LIBRARIES, Instance
 
@@ -89,6 +90,15 @@ def ssd() -> Iterator[Path]:
     """A directory on an SSD."""
     directory = ssd_directory()
     yield directory
+    shutil.rmtree(directory)
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
+    """The machine that servers are started on from now on: slow, or short of shared memory."""
+    directory = Path(tempfile.mkdtemp(prefix="tidepool-machine-"))
+    directory.chmod(0o755)
+    yield Machine(directory, monkeypatch)
     shutil.rmtree(directory)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from server.conftest import Make
 from server.load import wait_for
+from server.machine import Machine
 from server.pools import Session, create, definitions, fails, fill, pool, sizes, violations
-from server.test_advice_view import LOOKUPS, advisor
+from server.test_advice_view import ADVISOR, LOOKUPS, advisor
 from tidepool.server import Instance
 
 MOVES = (
@@ -193,6 +195,79 @@ def test_nothing_moves_for_nothing(make: Make) -> None:
             wait_for("something has moved", lambda: sizes(server) != before, 6)
     finally:
         stop(server, session)
+
+
+# ---- a move that takes long, or cannot be made ----
+
+
+@pytest.fixture
+def moving(make: Make, machine: Machine) -> Iterator[Instance]:
+    """A server in the middle of a move of 256 buffers, whose dirty pages take ten seconds."""
+    server = server_to_tune(
+        make,
+        "off",
+        bgwriter_lru_maxpages="0",
+        bufferpool__trickle_write_batch_size="0",
+        checkpoint_timeout="1h",
+    )
+    fill(server, "dirty", 450, ", buffer_pool = 'large'")
+    fill(server, "also_dirty", 400)
+    machine.is_like(write_time=40000, slow_process=int(advisor(server)))
+    session = loop(server, "wanting")
+    server.query("ALTER SYSTEM SET bufferpool.autotune = on", "SELECT pg_reload_conf()")
+    wait_for("buffers move", lambda: sizes(server)["small"] > 256)
+    yield server
+    session.end()
+
+
+def last_move(server: Instance) -> tuple[int, int]:
+    """The buffers that the last move wanted, and those that it has moved."""
+    wanted, moved = server.query(
+        "SELECT buffers_wanted, buffers_moved FROM pg_bufferpool_moves"
+        " ORDER BY moved_at DESC LIMIT 1"
+    ).split("|")
+    return int(wanted), int(moved)
+
+
+def test_a_statement_ends_a_move(make: Make, moving: Instance) -> None:
+    began = time.monotonic()
+    moving.query("ALTER BUFFER POOL large SET (min_size = '1MB')")
+    assert time.monotonic() - began < 5
+    wait_for("the move has ended", lambda: moving.query(MOVES) != "", 5)
+    wanted, moved = last_move(moving)
+    assert 0 < moved < wanted
+    assert sizes(moving)["small"] >= 256 + moved  # and it goes on
+
+
+def test_a_reload_ends_a_move(moving: Instance) -> None:
+    moving.query("ALTER SYSTEM SET bufferpool.autotune = off", "SELECT pg_reload_conf()")
+    wait_for("the move has ended", lambda: moving.query(MOVES) != "", 5)
+    wanted, moved = last_move(moving)
+    assert 0 < moved < wanted
+    assert sizes(moving)["small"] == 256 + moved
+
+
+def test_a_shutdown_ends_a_move(moving: Instance) -> None:
+    began = time.monotonic()
+    moving.stop()
+    assert time.monotonic() - began < 7
+    assert re.search("self-tuning moved [0-9]+ buffers", moving.log.read_text())
+
+
+def test_a_cancelled_move_is_counted(moving: Instance) -> None:
+    """Sizes and targets agree, and the view has what has moved."""
+    pid = advisor_of(moving)
+    moving.query(f"SELECT pg_cancel_backend({pid})")
+    wait_for("the advisor has ended", lambda: advisor_of(moving) != pid)
+    wanted, moved = last_move(moving)
+    assert 0 < moved < wanted
+    assert sizes(moving)["small"] == 256 + moved
+    assert moving.query("SELECT count(*) FROM pg_bufferpool WHERE target <> size") == "0"
+
+
+def advisor_of(server: Instance) -> str:
+    """The advisor's process ID, whatever it does."""
+    return server.query(ADVISOR)
 
 
 def directions(server: Instance) -> list[str]:

@@ -32,6 +32,7 @@
 
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "postmaster/interrupt.h"
 #include "storage/bufferpool_internals.h"
 #include "storage/shmem.h"
 #include "utils/timestamp.h"
@@ -57,7 +58,11 @@ double		bufferpool_autotune_gain;
 /* A move is a power of two of these parts of the shared buffers, up to half. */
 #define PARTS 256
 
-/* Buffers that move before the advisor looks at its ring again. */
+/*
+ * Buffers that move before the advisor gives the lock on definitions back, and
+ * looks at its ring and for signals.  Chosen, not measured: if all are dirty and
+ * a write takes 10 ms, that is 0.6 s.
+ */
 #define BUFFERS_PER_STEP 64
 
 /* A pool's reads lately, in the sample. */
@@ -320,6 +325,19 @@ most_of(const BufferPoolDefinition *definition)
 	return definition->most != 0 ? definition->most : NBuffers;
 }
 
+/* Is the pool still what it was when the move was chosen? */
+static bool
+is_unchanged(const Tuned *tuned)
+{
+	BufferPoolDefinition definition;
+
+	BufferPoolReadDefinition(tuned->pool, &definition);
+	return strcmp(definition.name, tuned->name) == 0 &&
+		is_tuned(tuned->pool, &definition) &&
+		least_of(tuned->pool, &definition) == tuned->least &&
+		most_of(&definition) == tuned->most;
+}
+
 /*
  * The pools that may be tuned; returns how many.  page_times: milliseconds of a
  * read from each pool, or less than 0.
@@ -440,29 +458,55 @@ find_best(const Tuned *all, int n, BufferPoolMoveRecord *best, int *best_from,
 /* ---- moving ---- */
 
 /*
- * Move so many buffers, or as many as are not pinned.  Does not wait for a
- * statement that changes pools, nor for pins.
+ * Move up to so many buffers, as many as are not pinned, and count them in the
+ * record.  Whatever happens, what has moved is what the pools should have.  The
+ * caller has the lock on definitions, so that nobody else changes sizes.
  */
-static int
-move_buffers(BufferPool *from, BufferPool *to, int wanted)
+static void
+move_some(const Tuned *from, const Tuned *to, int count,
+		  BufferPoolMoveRecord *move)
 {
-	int			moved = 0;
+	int			before = BufferPoolSize(to->pool);
 
-	StartTransactionCommand();
-	if (BufferPoolLockDefinitions(false))
-		while (moved < wanted)
-		{
-			int			n = BufferPoolMove(from, to,
-										   Min(wanted - moved, BUFFERS_PER_STEP));
+	PG_TRY();
+	{
+		(void) BufferPoolMove(from->pool, to->pool, count);
+	}
+	PG_FINALLY();
+	{
+		int			moved = BufferPoolSize(to->pool) - before;
 
-			BufferPoolHasMoved(from, to, n);
-			moved += n;
-			if (n == 0)
-				break;
-			(void) BufferPoolTakeSamples();
-		}
-	CommitTransactionCommand();
-	return moved;
+		BufferPoolHasMoved(from->pool, to->pool, moved);
+		move->moved += moved;
+	}
+	PG_END_TRY();
+}
+
+/*
+ * Move the buffers of this record, or as many as are not pinned.  Waits neither
+ * for pins nor for a statement that changes pools: if there is one, or another
+ * setting, or the server stops, what has moved stays so, and the next interval
+ * may go on.
+ */
+static void
+move_buffers(const Tuned *from, const Tuned *to, BufferPoolMoveRecord *move)
+{
+	uint32		statements = BufferPoolSizeStatements();
+	int			before = -1;
+
+	while (move->moved < move->wanted && move->moved > before &&
+		   !ShutdownRequestPending && !ConfigReloadPending)
+	{
+		before = move->moved;
+		StartTransactionCommand();
+		if (BufferPoolLockDefinitions(false) &&
+			BufferPoolSizeStatements() == statements &&
+			is_unchanged(from) && is_unchanged(to))
+			move_some(from, to, Min(move->wanted - before, BUFFERS_PER_STEP),
+					  move);
+		CommitTransactionCommand();
+		(void) BufferPoolTakeSamples();
+	}
 }
 
 static void
@@ -504,9 +548,22 @@ carry_out(const Tuned *from, const Tuned *to, BufferPoolMoveRecord *move)
 	strlcpy(move->to, to->name, NAMEDATALEN);
 	move->from_buffers = from->buffers;
 	move->to_buffers = to->buffers;
-	move->moved = bufferpool_autotune == BUFFERPOOL_AUTOTUNE_ON ?
-		move_buffers(from->pool, to->pool, move->wanted) : -1;
-	note_move(move);
+	move->moved = -1;
+	if (bufferpool_autotune != BUFFERPOOL_AUTOTUNE_ON)
+	{
+		note_move(move);
+		return;
+	}
+	move->moved = 0;
+	PG_TRY();
+	{
+		move_buffers(from, to, move);
+	}
+	PG_FINALLY();
+	{
+		note_move(move);
+	}
+	PG_END_TRY();
 }
 
 /* Is it time for a move?  Not soon after the last, nor after a statement. */

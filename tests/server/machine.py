@@ -1,0 +1,42 @@
+"""A machine that is slow, or has little shared memory, for a server that is started on it."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+FIELDS = ("slow_process", "read_time", "write_time", "lookup_time", "shared_memory")
+
+
+class Machine:
+    """The machine of servers that are started meanwhile, by machine.c."""
+
+    LAYOUT = struct.Struct("IIIIQ")
+
+    def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        library = directory / "machine.so"
+        source = Path(__file__).with_name("machine.c")
+        subprocess.run(
+            ["cc", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl"],
+            check=True,
+        )
+        path = directory / "machine"
+        path.write_bytes(bytes(self.LAYOUT.size))
+        path.chmod(0o644)
+        with path.open("r+b") as file:
+            self._map = mmap.mmap(file.fileno(), self.LAYOUT.size)
+        monkeypatch.setenv("LD_PRELOAD", str(library))
+        monkeypatch.setenv("TEST_MACHINE", str(path))
+
+    def is_like(self, **values: int) -> None:
+        """From now on; what is not named is as on any machine.
+
+        Args:
+            values: slow_process (0: all), read_time and write_time of a call (microseconds),
+                lookup_time of a host's name (milliseconds), shared_memory (bytes of a segment).
+        """
+        self._map[:] = self.LAYOUT.pack(*(values.get(field, 0) for field in FIELDS))
