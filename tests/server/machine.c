@@ -26,9 +26,11 @@ typedef struct Machine
 								 * are slow; 0: all processes' */
 	uint32_t	read_time;		/* microseconds */
 	uint32_t	write_time;
+	uint32_t	list_time;		/* of a read of the list for a warm start */
 	uint32_t	lookup_time;	/* of a host's name, milliseconds */
-	uint64_t	shared_memory;	/* bytes of the largest dynamic segment; 0:
-								 * any */
+	uint32_t	unused;
+	uint64_t	shared_memory;	/* bytes of the largest segment that a warm
+								 * start can have; 0: any */
 } Machine;
 
 static const volatile Machine *machine;
@@ -50,6 +52,19 @@ begin(void)
 
 /* The next function of this name: the C library's. */
 #define NEXT(name) ((__typeof__(&name)) dlsym(RTLD_NEXT, #name))
+
+static bool
+is_warmer(void)
+{
+	char		title[256];
+	int			fd = open("/proc/self/cmdline", O_RDONLY);
+	ssize_t		length = fd < 0 ? 0 : read(fd, title, sizeof(title) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	title[length < 0 ? 0 : length] = '\0';
+	return strstr(title, "buffer pool warmer") != NULL;
+}
 
 /* Whatever signals arrive. */
 static void
@@ -90,6 +105,9 @@ pread64(int fd, void *buffer, size_t size, off64_t offset)
 {
 	if (machine != NULL)
 		transfer(fd, machine->read_time);
+	if (machine != NULL && machine->list_time > 0 &&
+		is_in(fd, "/pg_bufferpool_warm"))
+		take(UINT64_C(1000) * machine->list_time);
 	return NEXT(pread64) (fd, buffer, size, offset);
 }
 
@@ -134,7 +152,7 @@ posix_fallocate64(int fd, off64_t offset, off64_t size)
 {
 	if (machine != NULL && machine->shared_memory > 0 &&
 		(uint64_t) size > machine->shared_memory &&
-		is_in(fd, "/dev/shm/PostgreSQL."))
+		is_in(fd, "/dev/shm/PostgreSQL.") && is_warmer())
 		return ENOSPC;
 	return NEXT(posix_fallocate64) (fd, offset, size);
 }
@@ -146,7 +164,11 @@ int
 getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
 			struct addrinfo **found)
 {
-	if (machine != NULL && machine->lookup_time > 0 && host != NULL)
-		take(UINT64_C(1000000) * machine->lookup_time);
+	bool		is_name = host != NULL &&
+		(hints == NULL || (hints->ai_flags & AI_NUMERICHOST) == 0);
+
+	for (uint32_t taken = 0; is_name && machine != NULL &&
+		 taken < machine->lookup_time; taken += 10)
+		take(10000000);
 	return NEXT(getaddrinfo) (host, port, hints, found);
 }

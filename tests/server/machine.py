@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 
-FIELDS = ("slow_process", "read_time", "write_time", "lookup_time", "shared_memory")
+FIELDS = (
+    "slow_process", "read_time", "write_time", "list_time", "lookup_time", "unused",
+    "shared_memory",
+)  # fmt: skip
 
 
 class Machine:
     """The machine of servers that are started meanwhile, by machine.c."""
 
-    LAYOUT = struct.Struct("IIIIQ")
+    LAYOUT = struct.Struct("6IQ")
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         library = directory / "machine.so"
@@ -37,6 +40,7 @@ class Machine:
 
         Args:
             values: slow_process (0: all), read_time and write_time of a call (microseconds),
-                lookup_time of a host's name (milliseconds), shared_memory (bytes of a segment).
+                list_time of a read of the list for a warm start (likewise), lookup_time of a
+                host's name (milliseconds), shared_memory (bytes of a segment for a warm start).
         """
         self._map[:] = self.LAYOUT.pack(*(values.get(field, 0) for field in FIELDS))

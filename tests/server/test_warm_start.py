@@ -10,11 +10,14 @@ import pytest
 
 from server.conftest import Make
 from server.load import kill_server, wait_for
+from server.machine import Machine
 from server.pools import Session, create, fill, violations
 from server.warm import (
     FILE,
+    GHOST,
     HEADER,
     HEADER_FIELDS,
+    POOL,
     Page,
     contents,
     counted,
@@ -134,6 +137,39 @@ def test_algorithm_goes_on(make: Make, algorithm: str) -> None:
     kept_ghosts = {ghost[0] for ghost in again.ghosts} & {ghost[0] for ghost in saved.ghosts}
     # how many fit depends on what else has come in since the start
     assert bool(kept_ghosts) == bool(saved.ghosts)
+
+
+def add_ghosts(path: Path, count: int) -> None:
+    """Let the only pool on a list remember as many more pages, which are none."""
+    data = path.read_bytes()
+    header = dict(zip(HEADER_FIELDS, HEADER.unpack_from(data), strict=True))
+    fields = list(POOL.unpack_from(data, HEADER.size))
+    assert header["pools"] == 1
+    at = header["relations_at"]
+    ghosts = b"".join(GHOST.pack(key * 0x9E3779B97F4A7C15 % 2**64, 0, 1, b"\0\0\0")
+                      for key in range(1, count + 1))  # fmt: skip
+    fields[-2] += count
+    header["relations_at"] += len(ghosts)
+    heads = HEADER.pack(*header.values()) + POOL.pack(*fields)
+    path.write_bytes(with_checksums(heads + data[len(heads) : at] + ghosts + data[at:]))
+
+
+def test_reset_while_ghosts_are_recalled(make: Make, machine: Machine) -> None:
+    """They are of another life then."""
+    server = warm_server(make, "arc")
+    server.stop()
+    add_ghosts(file(server), 100_000)
+    machine.is_like(list_time=100_000)  # till the session begins
+    server.start()
+    resets = Session(
+        server,
+        "DO $$ BEGIN WHILE (SELECT phase FROM pg_stat_progress_bufferpool_warm) <> 'done' LOOP"
+        " BEGIN PERFORM pg_bufferpool_reset(); EXCEPTION WHEN object_in_use THEN END;"
+        " END LOOP; END $$",
+    )
+    assert resets.result() == ""
+    wait_until_warm(server)
+    assert violations(server) == []
 
 
 def test_stock_replacement(make: Make) -> None:

@@ -50,15 +50,24 @@ typedef struct Places
 	const WarmPoolList *list;
 	const tp_policy *policy;
 	uint32		version;
+	uint32		resets;
 	Place	   *places;
 	int			count;
 } Places;
 
+static uint32
+resets_of(const BufferPool *pool)
+{
+	return pg_atomic_read_u32(&pool->shared->resets);
+}
+
+/* Is this still the algorithm, and the state of it, that the places are for? */
 static bool
 goes_on(const Places *places)
 {
 	CHECK_FOR_INTERRUPTS();
-	return places->pool->version == places->version;
+	return places->pool->version == places->version &&
+		resets_of(places->pool) == places->resets;
 }
 
 /* ---- which pages are there ---- */
@@ -266,27 +275,41 @@ sort_by_rank(const Places *places)
 	qsort(places->places, places->count, sizeof(Place), compare_ranks);
 }
 
+/*
+ * Lock the pool for the next slice.  Returns false, without the lock, if the
+ * places mean nothing any more: a reset holds the lock while it begins the
+ * algorithm anew.
+ */
+static bool
+lock_slice(const Places *places)
+{
+	if (!goes_on(places))
+		return false;
+	BufferPoolLock(places->pool);
+	if (resets_of(places->pool) == places->resets)
+		return true;
+	BufferPoolUnlock(places->pool);
+	return false;
+}
+
 static void
 recall_ghosts(const Places *places)
 {
 	BufferPool *pool = places->pool;
 	uint64		recalled = 0;
 
-	if (places->list->head.ghosts == 0 || !goes_on(places))
+	if (places->list->head.ghosts == 0 || !lock_slice(places))
 		return;
-	BufferPoolLock(pool);
 	tp_recall_begin(&pool->core);
 	BufferPoolUnlock(pool);
-	for (uint32 i = 0; i < places->list->head.ghosts && goes_on(places); i += SLICE)
+	for (uint32 i = 0; i < places->list->head.ghosts && lock_slice(places); i += SLICE)
 	{
-		BufferPoolLock(pool);
 		for (uint32 j = i; j < Min(i + SLICE, places->list->head.ghosts); j++)
 			recalled += tp_recall(&pool->core, &places->list->ghosts[j]);
 		BufferPoolUnlock(pool);
 	}
-	for (int i = 0; i < NBuffers && goes_on(places); i += SLICE)
+	for (int i = 0; i < NBuffers && lock_slice(places); i += SLICE)
 	{
-		BufferPoolLock(pool);
 		for (int buf_id = i; buf_id < Min(i + SLICE, NBuffers); buf_id++)
 			if (BufferPoolOf(buf_id) == pool)
 				tp_recall_clean(&pool->core, buf_id);
@@ -304,7 +327,7 @@ find_places(Places *places, BufferPool *pool, const WarmPoolList *list,
 	*places = (Places)
 	{
 		.pool = pool, .list = list, .policy = pool->core.policy,
-			.version = pool->version
+			.version = pool->version, .resets = resets_of(pool)
 	};
 	places->places = palloc_extended(Max(list->head.pages, 1) * sizeof(Place),
 									 MCXT_ALLOC_HUGE);
