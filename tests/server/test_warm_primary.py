@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -10,6 +11,7 @@ import pytest
 from server.conftest import Make
 from server.copies import copy_of
 from server.load import wait_for
+from server.machine import Machine
 from server.pools import create, fill, violations
 from server.warm import (
     contents,
@@ -239,6 +241,28 @@ def test_damaged_list(make: Make, follower: Follower) -> None:
     log_says(standby, "the primary's list of pages is not used")
     assert file(standby).read_bytes() == good
     assert not file(standby).with_suffix(".tmp").exists()
+
+
+def test_host_that_is_not_found(make: Make, follower: Follower, machine: Machine) -> None:
+    """However long the system looks for its name, the warm start does not wait for it."""
+    server = primary(make)
+    read(server, "t")
+    server.query("SELECT pg_bufferpool_save_warm()")
+    standby = follower(server)
+    has(standby, pages_of(server, "t"))
+    standby.stop()
+    standby.configure({"primary_conninfo": "host=nowhere.invalid dbname=postgres"})
+    machine.is_like(lookup_time=120000)
+    began = time.monotonic()
+    standby.start()
+    try:
+        wait_until_warm(standby)
+        assert time.monotonic() - began < 30
+        assert "the attempt does not end" in standby.log.read_text()
+        assert int(stat(standby, "failed_fetches")) > 0
+        assert share(standby, pages_of(server, "t")) > 0.95
+    finally:
+        machine.is_like()
 
 
 def test_switched_off(make: Make, follower: Follower) -> None:

@@ -44,6 +44,9 @@ bool		bufferpool_warm_primary;
 /* The primary may save a new list while this one is fetched. */
 #define ATTEMPTS 3
 
+/* For which a worker that was told to end is waited for. */
+#define SECONDS_TO_END 1
+
 /* ---- the worker ---- */
 
 typedef struct Fetch
@@ -237,8 +240,10 @@ WarmFollowsPrimary(void)
 static BackgroundWorkerHandle *
 start_worker(void)
 {
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
 	BackgroundWorker worker = {0};
 	BackgroundWorkerHandle *handle;
+	bool		started;
 
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
 		BGWORKER_BACKEND_DATABASE_CONNECTION;
@@ -249,7 +254,9 @@ start_worker(void)
 	strlcpy(worker.bgw_function_name, "BufferPoolWarmFetchMain", BGW_MAXLEN);
 	strlcpy(worker.bgw_type, "buffer pool warm fetcher", BGW_MAXLEN);
 	strlcpy(worker.bgw_name, worker.bgw_type, BGW_MAXLEN);
-	if (RegisterDynamicBackgroundWorker(&worker, &handle))
+	started = RegisterDynamicBackgroundWorker(&worker, &handle);
+	MemoryContextSwitchTo(old);
+	if (started)
 		return handle;
 	ereport(WARNING,
 			(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
@@ -258,25 +265,59 @@ start_worker(void)
 	return NULL;
 }
 
-/* Wait for its end, which comes after so many seconds at the latest. */
-static void
-wait_for_worker(BackgroundWorkerHandle * handle, int seconds)
+static bool
+has_ended(BackgroundWorkerHandle * handle)
 {
-	TimestampTz deadline = GetCurrentTimestamp() + seconds * USECS_PER_SEC;
 	pid_t		pid;
 
-	while (GetBackgroundWorkerPid(handle, &pid) != BGWH_STOPPED)
+	return GetBackgroundWorkerPid(handle, &pid) == BGWH_STOPPED;
+}
+
+/*
+ * Wait for its end, for so many seconds at most.  Returns false if it is still
+ * there: it was told to end, but the system looks a host's name up for it.
+ */
+static bool
+wait_for_worker(BackgroundWorkerHandle * handle, int seconds)
+{
+	TimestampTz until = GetCurrentTimestamp() +
+		(seconds - SECONDS_TO_END) * USECS_PER_SEC;
+	bool		told = false;
+
+	while (!has_ended(handle))
 	{
 		long		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
-														   deadline);
+														   until);
 
-		if (left == 0 || ShutdownRequestPending)
+		if (left == 0 && told)
+			return false;
+		if ((left == 0 || ShutdownRequestPending) && !told)
+		{
 			TerminateBackgroundWorker(handle);
+			told = true;
+			left = SECONDS_TO_END * 1000;
+			until = GetCurrentTimestamp() + SECONDS_TO_END * USECS_PER_SEC;
+		}
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 Max(left, 100), WAIT_EVENT_BUFFER_POOL_WARM_MAIN);
+						 left, WAIT_EVENT_BUFFER_POOL_WARM_MAIN);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 	}
+	return true;
+}
+
+/* A worker that has not ended when it was told to, or NULL. */
+static BackgroundWorkerHandle * lingering;
+
+static bool
+is_lingering(void)
+{
+	if (lingering != NULL && has_ended(lingering))
+	{
+		pfree(lingering);
+		lingering = NULL;
+	}
+	return lingering != NULL;
 }
 
 /*
@@ -287,15 +328,21 @@ bool
 WarmFetchList(int seconds)
 {
 	uint64		before = pg_atomic_read_u64(&BufferPoolWarm->counters[WARM_FETCHES]);
-	BackgroundWorkerHandle *handle = start_worker();
+	BackgroundWorkerHandle *handle = is_lingering() ? NULL : start_worker();
 
-	if (handle != NULL)
-	{
-		wait_for_worker(handle, seconds);
+	if (handle != NULL && wait_for_worker(handle, seconds))
 		pfree(handle);
-		if (pg_atomic_read_u64(&BufferPoolWarm->counters[WARM_FETCHES]) != before)
-			return true;
-	}
+	else if (handle != NULL)
+		lingering = handle;
+	if (is_lingering())
+		ereport(WARNING,
+				(errcode(ERRCODE_CONNECTION_FAILURE),
+				 errmsg("could not fetch the primary's list of pages: the attempt does not end"),
+				 errdetail("It was told to, but waits for the operating system."),
+				 errhint("See whether the host in \"%s\" can be found by its name.",
+						 "primary_conninfo")));
+	if (pg_atomic_read_u64(&BufferPoolWarm->counters[WARM_FETCHES]) != before)
+		return true;
 	WarmCount(WARM_FAILED_FETCHES, 1);
 	return false;
 }
