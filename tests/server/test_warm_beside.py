@@ -178,6 +178,21 @@ def test_saving_beside_a_load(make: Make) -> None:
     restarted(server)
 
 
+def test_saving_while_algorithms_change(make: Make) -> None:
+    """No list is cut short; if there is none, the old one stays."""
+    server = warmed(make, "lirs", table=6000, shared_buffers="32MB")
+    server.query("SET enable_seqscan = off", "SELECT count(pad) FROM t WHERE id > 0")
+    changes = [f"ALTER BUFFER POOL DEFAULT SET HANDLER {name}" for name in ("arc", "lirs")]
+    session = Session(server, *(100 * changes))
+    lengths = server.query(
+        "SELECT pg_bufferpool_save_warm(force => true) FROM generate_series(1, 200)"
+    ).split()
+    assert session.running()
+    session.end()
+    assert len(lengths) > 100
+    assert min(map(int, lengths)) > 3500  # of 4,096
+
+
 # ---- settings and rights ----
 
 

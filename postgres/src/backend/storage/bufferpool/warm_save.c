@@ -6,7 +6,8 @@
  * The pools change meanwhile: their locks are held for a slice at a time.  A
  * page that stays where it is throughout is on the list, one that comes or goes
  * may be.  A page is on it once, and a ghost is not on it as a page too unless
- * it came in in between.
+ * it came in in between.  If a pool gets another algorithm meanwhile, its entries
+ * break off, and saving begins anew.
  *
  * src/backend/storage/bufferpool/warm_save.c
  *
@@ -32,6 +33,12 @@
  */
 #define ENOUGH 0.9
 #define LONG_ENOUGH_MILLISECONDS (60 * 60 * 1000)
+
+/*
+ * How often saving begins, if pools get other algorithms.  One that does spoils
+ * two attempts at most: when it loses the old one, and when it gets the new one.
+ */
+#define ATTEMPTS 5
 
 /* ---- relations ---- */
 
@@ -103,6 +110,7 @@ typedef struct Save
 	WarmPool   *heads;
 	uint32		pools;
 	uint64		pages;
+	bool		broken_off;		/* a pool has got another algorithm */
 	/* of the pool that is being saved */
 	BufferPool *pool;
 	WarmPool   *head;
@@ -118,12 +126,15 @@ typedef struct Save
 	tp_memory	ghosts[SLICE];
 } Save;
 
-/* Is the pool's algorithm the one that is being saved? */
+/* Is the pool's algorithm the one that is being saved?  Notes if it is not. */
 static bool
-goes_on(const Save *save)
+goes_on(Save *save)
 {
-	return save->pool->version == save->version &&
-		save->pool->core.policy == save->policy;
+	if (save->pool->version == save->version &&
+		save->pool->core.policy == save->policy)
+		return true;
+	save->broken_off = true;
+	return false;
 }
 
 static void
@@ -409,7 +420,8 @@ write_list(Save *save)
 	save->included = palloc_extended(NBuffers * sizeof(bool), MCXT_ALLOC_HUGE);
 	save->output.at = sizeof(WarmHeader) + sizeof(WarmPool) * most;
 	INIT_CRC32C(save->output.crc);
-	for (int i = 0; i < BufferPoolsReserved() && save->pools < most; i++)
+	for (int i = 0; i < BufferPoolsReserved() && save->pools < most &&
+		 !save->broken_off; i++)
 		if (BufferPoolSize(&BufferPools[i]) > 0)
 			save_pool(save, &BufferPools[i]);
 	for (; save->pools < most; save->pools++)	/* dropped meanwhile */
@@ -445,9 +457,12 @@ is_good(uint64 pages)
 	return good;
 }
 
-/* Write the list, and put it in its place.  Returns as below. */
+/*
+ * Write the list, and put it in its place.  Returns as below; *again: a pool has
+ * got another algorithm, and nothing has been kept.
+ */
 static int64
-save_list(bool force)
+save_list(bool force, bool *again)
 {
 	Save	   *save = palloc0_object(Save);
 	TimestampTz began = GetCurrentTimestamp();
@@ -458,7 +473,8 @@ save_list(bool force)
 		return -1;
 	}
 	write_list(save);
-	if (save->output.error == 0 && !force && !is_good(save->pages))
+	*again = save->broken_off && save->output.error == 0;
+	if (*again || (save->output.error == 0 && !force && !is_good(save->pages)))
 	{
 		WarmDropFile(&save->output);
 		return -1;
@@ -476,27 +492,39 @@ save_list(bool force)
 	return save->pages;
 }
 
+static int64
+save_in_context(bool force, bool *again)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "warm list",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	int64		pages;
+
+	*again = false;
+	pages = save_list(force, again);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return pages;
+}
+
 /*
  * Save the list.  Returns the number of pages on it; -1 if the old list was
- * kept, because this one is not good enough (unless force), or could not be
- * written, which is a warning.  Fails if another process writes the list.
+ * kept, because this one is not good enough (unless force), because pools get
+ * other algorithms all the time, or because it could not be written, which is a
+ * warning.  Fails if another process writes the list.
  */
 int64
 BufferPoolSaveWarmList(bool force)
 {
-	MemoryContext context;
-	MemoryContext old;
-	int64		pages;
+	int64		pages = -1;
+	bool		again = true;
 
 	WarmClaimFile();
 	PG_ENSURE_ERROR_CLEANUP(WarmReleaseFile, (Datum) 0);
 	{
-		context = AllocSetContextCreate(CurrentMemoryContext, "warm list",
-										ALLOCSET_DEFAULT_SIZES);
-		old = MemoryContextSwitchTo(context);
-		pages = save_list(force);
-		MemoryContextSwitchTo(old);
-		MemoryContextDelete(context);
+		for (int i = 0; i < ATTEMPTS && again; i++)
+			pages = save_in_context(force, &again);
 	}
 	PG_END_ENSURE_ERROR_CLEANUP(WarmReleaseFile, (Datum) 0);
 	WarmReleaseFile(0, (Datum) 0);
