@@ -211,6 +211,15 @@ def test_autoprewarm(make: Make) -> None:
     server = warm_server(make, shared_preload_libraries=f"{LIBRARIES}, pg_prewarm")
     assert "are both on" in server.log.read_text()
     assert "pg_prewarm.autoprewarm" in server.log.read_text()
+    server.restart({"pg_prewarm.autoprewarm": "false"})
+    server.log.unlink()
+    server.restart({"pg_prewarm.autoprewarm": "true"})
+    assert "are both on" in server.log.read_text()
+    # without the library the setting means nothing
+    for value in ("on", "true"):
+        server.log.unlink()
+        server.restart({"shared_preload_libraries": LIBRARIES, "pg_prewarm.autoprewarm": value})
+        assert "are both on" not in server.log.read_text()
 
 
 def test_rights(make: Make) -> None:

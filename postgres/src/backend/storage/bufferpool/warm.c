@@ -55,20 +55,25 @@ BufferPoolWarmShmemSize(void)
 	return MAXALIGN(sizeof(WarmShared));
 }
 
-/* Does pg_prewarm read pages back as well?  Its setting exists if it is there. */
+#define AUTOPREWARM "pg_prewarm.autoprewarm"
+
+/*
+ * Does pg_prewarm read pages back as well?  Without the library its setting means
+ * nothing, and is a placeholder if postgresql.conf has it.
+ */
 static void
 warn_of_autoprewarm(void)
 {
-	const char *autoprewarm = GetConfigOption("pg_prewarm.autoprewarm", true,
-											  false);
+	const char *autoprewarm = GetConfigOption(AUTOPREWARM, true, false);
 
-	if (autoprewarm != NULL && strcmp(autoprewarm, "on") == 0)
+	if (autoprewarm != NULL && strcmp(autoprewarm, "on") == 0 &&
+		!(GetConfigOptionFlags(AUTOPREWARM, true) & GUC_CUSTOM_PLACEHOLDER))
 		ereport(WARNING,
 				(errmsg("\"%s\" and \"%s\" are both on",
-						"bufferpool.warm_start", "pg_prewarm.autoprewarm"),
+						"bufferpool.warm_start", AUTOPREWARM),
 				 errdetail("Both read pages at the start; autoprewarm does so in no order, and takes the buffers."),
 				 errhint("Set \"%s\" to off, or remove pg_prewarm from \"shared_preload_libraries\".",
-						 "pg_prewarm.autoprewarm")));
+						 AUTOPREWARM)));
 }
 
 void
