@@ -9,6 +9,7 @@ import pytest
 from server.conftest import Make
 from server.copies import standby_of
 from server.load import wait_for
+from server.machine import Machine
 from server.pools import Session, create, fill, violations
 from server.warm import (
     BUFFERS,
@@ -191,6 +192,69 @@ def test_saving_while_algorithms_change(make: Make) -> None:
     session.end()
     assert len(lengths) > 100
     assert min(map(int, lengths)) > 3500  # of 4,096
+
+
+# ---- what a warm start needs ----
+
+
+def test_little_shared_memory(make: Make, machine: Machine) -> None:
+    """The hottest pages come back, and the list stays until this server has as many."""
+    server = warmed(make, table=700)
+    hot = "SELECT count(pad) FROM t WHERE id BETWEEN 1 AND 200"
+    server.query("SET enable_seqscan = off", hot, hot)
+    server.stop()
+    old = file(server).read_bytes()
+    machine.is_like(shared_memory=16000)
+    restarted(server)
+    counts = counted(server)
+    assert is_complete(counts)
+    assert 0.4 * counts["wanted"] < counts["left"] < 0.6 * counts["wanted"]
+    there = {page.split("|", 1)[1] for page in contents(server)}
+    t = server.query("SELECT pg_relation_filenode('t')")
+    assert there >= {f"{t}|0|{block}" for block in range(200)}
+    said = server.log.read_text()
+    assert said.count("not enough dynamic shared memory to read back") == 1
+    assert 'Set "min_dynamic_shared_memory" to 1MB or more' in said
+    assert server.query("SELECT pg_bufferpool_save_warm() IS NULL") == "t"
+    server.stop()
+    assert file(server).read_bytes() == old
+    # as the hint says
+    server.configure({"min_dynamic_shared_memory": "1MB"})
+    restarted(server)
+    assert counted(server)["left"] == 0
+
+
+def test_no_shared_memory(make: Make, machine: Machine) -> None:
+    """Nothing comes back, and the list stays."""
+    server = warmed(make)
+    server.stop()
+    old = file(server).read_bytes()
+    machine.is_like(shared_memory=1)
+    restarted(server)
+    counts = counted(server)
+    assert is_complete(counts)
+    assert counts["left"] == counts["wanted"] > 0
+    assert "None is read, and the list stays as it is" in server.log.read_text()
+    server.stop()
+    assert file(server).read_bytes() == old
+
+
+def test_ended_before_it_has_read_the_list(make: Make, machine: Machine) -> None:
+    """Whatever ends it, the list that it has not read back stays."""
+    server = warmed(make)
+    server.stop()
+    old = file(server).read_bytes()
+    machine.is_like(list_time=700000)
+    server.start()
+    pid = stat(server, "pid")
+    server.query(f"SELECT pg_cancel_backend({pid})")
+    wait_for("another one begins", lambda: stat(server, "pid") not in (pid, ""))
+    machine.is_like()
+    wait_until_warm(server)
+    assert counted(server)["wanted"] == 0
+    assert server.query("SELECT pg_bufferpool_save_warm() IS NULL") == "t"
+    server.stop()
+    assert file(server).read_bytes() == old
 
 
 # ---- settings and rights ----

@@ -139,7 +139,8 @@ typedef enum WarmCounter
 	WARM_NO_ROOM,				/* no free buffer was left */
 	WARM_LEFT,					/* not tried: of a database that takes no
 								 * connections, or a table that is locked; or
-								 * the warm start was ended */
+								 * the warm start was ended, or had no memory
+								 * for them */
 	WARM_RECALLED,				/* ghosts */
 	WARM_WORKERS,				/* started */
 	WARM_PAUSES,				/* in favour of queries that wait for reads */
@@ -150,6 +151,9 @@ typedef enum WarmCounter
 	WARM_NUM_COUNTERS
 } WarmCounter;
 
+/* More than any list has. */
+#define WARM_PAGES_UNKNOWN PG_UINT64_MAX
+
 typedef struct WarmShared
 {
 	pg_atomic_uint32 writer;	/* process that writes the file, or 0 */
@@ -157,9 +161,10 @@ typedef struct WarmShared
 	WarmPhase	phase;
 	bool		loaded;			/* a list was read since the server started,
 								 * or there was none */
-	bool		interrupted;	/* reading it was ended before its end */
+	bool		interrupted;	/* not all of it was read */
 	int			pid;			/* of the leader, or 0 */
-	uint64		old_pages;		/* on the list in the file */
+	uint64		old_pages;		/* on the list in the file, as many as there
+								 * are buffers for; or WARM_PAGES_UNKNOWN */
 	TimestampTz began;			/* to read the list */
 	TimestampTz ended;
 	TimestampTz list_of;		/* when the file's list was saved */
@@ -280,7 +285,9 @@ extern bool WarmPoolIsSame(const WarmPool *head, const BufferPool *pool);
 typedef struct WarmPlan
 {
 	WarmList	list;
-	dsm_segment *segment;
+	uint64		pages;			/* on the list that the pools have buffers for */
+	uint64		planned;		/* of them */
+	dsm_segment *segment;		/* NULL: there is no memory for one */
 	WarmWork   *work;			/* in it */
 	uint32	   *first;			/* [list]: number of its first page */
 	bool	   *placed;			/* [list]: its pages are where they were */

@@ -146,6 +146,7 @@ begin_loading(void)
 	SpinLockAcquire(&BufferPoolWarm->mutex);
 	BufferPoolWarm->phase = WARM_LOADING;
 	BufferPoolWarm->interrupted = true; /* until it has ended */
+	BufferPoolWarm->old_pages = WARM_PAGES_UNKNOWN;
 	BufferPoolWarm->began = GetCurrentTimestamp();
 	BufferPoolWarm->ended = 0;
 	SpinLockRelease(&BufferPoolWarm->mutex);

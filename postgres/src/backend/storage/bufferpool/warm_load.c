@@ -329,32 +329,45 @@ wait_a_moment(void)
 	}
 }
 
-static uint64
-pages_of(const WarmPlan *plan)
+/*
+ * Note how many pages the list has, before anything can fail: a server that does
+ * not get to read them back leaves the list alone until it has as many.
+ */
+static void
+note_old_pages(void)
 {
+	WarmHeader	header;
+	WarmPool   *pools;
 	uint64		pages = 0;
 
-	for (uint32 i = 0; i < plan->list.header.pools; i++)
-		pages += Min(plan->list.pools[i].head.pages,
-					 (uint32) BufferPoolSize(plan->pools[i]));
-	return pages;
+	if (!ReadWarmHeads(&header, &pools, DEBUG1))
+		return;
+	for (uint32 i = 0; i < header.pools; i++)
+		pages += pools[i].pages;
+	pfree(pools);
+	SpinLockAcquire(&BufferPoolWarm->mutex);
+	BufferPoolWarm->old_pages = Min(pages, (uint64) NBuffers);
+	SpinLockRelease(&BufferPoolWarm->mutex);
 }
 
 /* The counters are those of this list. */
 static void
 begin_loading(const Load *load)
 {
-	uint64		pages = pages_of(&load->plan);
+	const WarmPlan *plan = &load->plan;
+	bool		planned = plan->segment != NULL;
 
 	SpinLockAcquire(&BufferPoolWarm->mutex);
-	BufferPoolWarm->old_pages = pages;
-	BufferPoolWarm->list_of = load->plan.list.header.saved_at;
-	BufferPoolWarm->work = dsm_segment_handle(load->plan.segment);
+	BufferPoolWarm->old_pages = plan->pages;
+	BufferPoolWarm->list_of = plan->list.header.saved_at;
+	BufferPoolWarm->work = planned ? dsm_segment_handle(plan->segment) :
+		DSM_HANDLE_INVALID;
 	SpinLockRelease(&BufferPoolWarm->mutex);
 	for (int i = 0; i <= WARM_RECALLED; i++)
 		pg_atomic_write_u64(&BufferPoolWarm->counters[i], 0);
-	WarmCount(WARM_WANTED, pages);
-	WarmCount(WARM_PRESENT, pages - load->plan.work->wants);
+	WarmCount(WARM_WANTED, plan->pages);
+	WarmCount(WARM_LEFT, plan->pages - plan->planned);
+	WarmCount(WARM_PRESENT, planned ? plan->planned - plan->work->wants : 0);
 }
 
 /* What nobody has tried. */
@@ -384,14 +397,20 @@ log_result(int elevel)
 					   counts[WARM_NO_ROOM], counts[WARM_LEFT])));
 }
 
-/* Read the list in the file, and the pages that are on it. */
-static void
+/*
+ * Read the list in the file, and the pages that are on it.  Returns whether that
+ * has come to its end.
+ */
+static bool
 load_list(Load *load, bool follow)
 {
+	note_old_pages();
 	if (!ReadWarmList(&load->plan.list))
-		return;
+		return true;			/* there is nothing to come back */
 	MakeWarmPlan(&load->plan, follow);
 	begin_loading(load);
+	if (load->plan.segment == NULL)
+		return false;
 	look_at_databases(load);
 	if (follow)
 		keep_present(load);
@@ -405,6 +424,7 @@ load_list(Load *load, bool follow)
 	count_rest(load->plan.work);
 	dsm_detach(load->plan.segment);
 	log_result(follow ? DEBUG1 : LOG);
+	return load->plan.planned == load->plan.pages && !ShutdownRequestPending;
 }
 
 static void
@@ -413,10 +433,10 @@ load_in_context(bool follow)
 	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "warm start",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
+	bool		ended = load_list(palloc0_object(Load), follow);
 
-	load_list(palloc0_object(Load), follow);
 	SpinLockAcquire(&BufferPoolWarm->mutex);
-	BufferPoolWarm->interrupted = ShutdownRequestPending;
+	BufferPoolWarm->interrupted = !ended;
 	BufferPoolWarm->work = DSM_HANDLE_INVALID;
 	SpinLockRelease(&BufferPoolWarm->mutex);
 	MemoryContextSwitchTo(old);

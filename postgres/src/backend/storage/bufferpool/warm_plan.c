@@ -15,11 +15,21 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/bufferpool_warm.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
 
 /* Pages between two looks for interrupts. */
 #define SLICE 4096
+
+/*
+ * Less than this part of the pages is not read back.  Chosen, not measured: each
+ * attempt to get memory for twice as much takes as long as the system needs to
+ * give what it has.
+ */
+#define MOST_PARTS 1024
 
 /*
  * The pool that this list's pages go to: the one with its name or, if there is
@@ -194,6 +204,116 @@ most_groups(const WarmList *list)
 	return list->header.relations;
 }
 
+/* ---- memory ---- */
+
+/* Bytes of the work, with what lies behind it. */
+static Size
+work_size(const WarmPlan *plan)
+{
+	const WarmList *list = &plan->list;
+	Size		size = MAXALIGN(sizeof(WarmWork));
+
+	size += MAXALIGN(sizeof(WarmGroup) * (Size) most_groups(list));
+	size += MAXALIGN(sizeof(WarmRelation) * (Size) list->header.relations);
+	for (uint32 i = 0; i < list->header.pools; i++)
+		size += sizeof(WarmWant) * (Size) wanted_of(plan, i) +
+			sizeof(int32) * (Size) list->pools[i].head.pages;
+	return size + MAXIMUM_ALIGNOF;	/* between wants and results */
+}
+
+/* A segment of this size; NULL, and why, if there is not so much memory. */
+static dsm_segment *
+make_segment(Size size, char **why)
+{
+	MemoryContext context = CurrentMemoryContext;
+	dsm_segment *volatile segment = NULL;
+
+	StartTransactionCommand();	/* for its resource owner */
+	PG_TRY();
+	{
+		segment = dsm_create(size, 0);
+		dsm_pin_mapping(segment);
+		CommitTransactionCommand();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		if (geterrcode() != ERRCODE_OUT_OF_MEMORY &&
+			geterrcode() != ERRCODE_DISK_FULL)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		AbortCurrentTransaction();
+		*why = error->message;
+	}
+	PG_END_TRY();
+	CurrentResourceOwner = AuxProcessResourceOwner;
+	MemoryContextSwitchTo(context);
+	return segment;
+}
+
+/* Keep only this part of each pool's pages, the hottest. */
+static void
+cut_lists(WarmPlan *plan, const uint32 *wanted, uint32 parts)
+{
+	plan->planned = 0;
+	for (uint32 i = 0; i < plan->list.header.pools; i++)
+	{
+		if (parts > 1)
+			plan->list.pools[i].head.pages = wanted[i] / parts;
+		plan->planned += wanted_of(plan, i);
+	}
+}
+
+/* Once: a standby that follows its primary plans again and again. */
+static void
+warn_of_memory(const WarmPlan *plan, Size size, const char *why)
+{
+	static bool warned = false;
+
+	if (!warned)
+		ereport(WARNING,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("not enough dynamic shared memory to read back " UINT64_FORMAT " pages",
+						plan->pages),
+				 plan->planned > 0 ?
+				 errdetail("The hottest " UINT64_FORMAT " are read: %s.",
+						   plan->planned, why) :
+				 errdetail("None is read, and the list stays as it is: %s.", why),
+				 errhint("Set \"%s\" to %zuMB or more, or give the system more such memory; a container has it in /dev/shm.",
+						 "min_dynamic_shared_memory", size / (1024 * 1024) + 1)));
+	warned = true;
+}
+
+/*
+ * Get memory for the work.  If there is not enough, halve the lists until there
+ * is, or none is worth while.
+ */
+static void
+get_segment(WarmPlan *plan)
+{
+	uint32	   *wanted = palloc_array(uint32, plan->list.header.pools + 1);
+	Size		size = work_size(plan);
+	char	   *why = NULL;
+
+	for (uint32 i = 0; i < plan->list.header.pools; i++)
+		wanted[i] = wanted_of(plan, i);
+	for (uint32 parts = 1; parts <= MOST_PARTS && plan->segment == NULL; parts *= 2)
+	{
+		cut_lists(plan, wanted, parts);
+		plan->segment = make_segment(work_size(plan), &why);
+	}
+	if (plan->segment == NULL)
+		plan->planned = 0;
+	if (why != NULL)
+		warn_of_memory(plan, size, why);
+	pfree(wanted);
+}
+
+/* ---- the plan ---- */
+
 /*
  * Plan what to read, from the list.  follow: pages that are in memory are not
  * wanted, and the others may take the place of any.
@@ -202,9 +322,7 @@ void
 MakeWarmPlan(WarmPlan *plan, bool follow)
 {
 	WarmList   *list = &plan->list;
-	Size		size;
-	uint32		wants = 0;
-	uint32		pages = 0;
+	uint32		results = 0;
 	WarmWork   *work;
 
 	plan->first = palloc_array(uint32, list->header.pools + 1);
@@ -213,17 +331,16 @@ MakeWarmPlan(WarmPlan *plan, bool follow)
 	for (uint32 i = 0; i < list->header.pools; i++)
 	{
 		plan->pools[i] = pool_for(&list->pools[i].head);
-		plan->first[i] = pages;
-		pages += list->pools[i].head.pages;
-		wants += wanted_of(plan, i);
+		plan->pages += wanted_of(plan, i);
 	}
-	size = MAXALIGN(sizeof(WarmWork));
-	size += MAXALIGN(sizeof(WarmGroup) * (Size) most_groups(list));
-	size += MAXALIGN(sizeof(WarmRelation) * (Size) list->header.relations);
-	size += MAXALIGN(sizeof(WarmWant) * (Size) wants);
-	size += sizeof(int32) * (Size) pages;
-	plan->segment = dsm_create(size, 0);
-	dsm_pin_mapping(plan->segment);
+	get_segment(plan);
+	if (plan->segment == NULL)
+		return;
+	for (uint32 i = 0; i < list->header.pools; i++)
+	{
+		plan->first[i] = results;
+		results += list->pools[i].head.pages;
+	}
 	work = plan->work = dsm_segment_address(plan->segment);
 	SpinLockInit(&work->mutex);
 	work->relations = list->header.relations;
@@ -233,10 +350,11 @@ MakeWarmPlan(WarmPlan *plan, bool follow)
 		MAXALIGN(sizeof(WarmGroup) * (Size) most_groups(list));
 	work->wants_at = work->relations_at +
 		MAXALIGN(sizeof(WarmRelation) * (Size) list->header.relations);
-	work->results_at = work->wants_at + MAXALIGN(sizeof(WarmWant) * (Size) wants);
+	work->results_at = work->wants_at +
+		MAXALIGN(sizeof(WarmWant) * (Size) plan->planned);
 	memcpy(WarmRelations(work), list->relations,
 		   sizeof(WarmRelation) * list->header.relations);
-	memset(WarmResults(work), 0xff, sizeof(int32) * (Size) pages);
+	memset(WarmResults(work), 0xff, sizeof(int32) * (Size) results);
 	fill_wants(plan);
 	work->groups = find_groups(plan, WarmGroups(work));
 }
