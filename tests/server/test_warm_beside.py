@@ -194,6 +194,41 @@ def test_saving_while_algorithms_change(make: Make) -> None:
     assert min(map(int, lengths)) > 3500  # of 4,096
 
 
+# ---- queries come first ----
+
+
+def slow_disk(make: Make, machine: Machine) -> Instance:
+    """A server that is about to read its list back, on a machine with slow reads."""
+    server = warmed(make)
+    fill(server, "cold", 700)
+    server.query("CHECKPOINT", "SELECT pg_bufferpool_reset()")
+    server.query("SET enable_seqscan = off", "SELECT count(pad) FROM t WHERE id > 0")
+    server.stop()
+    machine.is_like(read_time=3000)
+    return server
+
+
+def test_workers_pause_for_queries(make: Make, machine: Machine) -> None:
+    """After a run, if a session waits for a read."""
+    server = slow_disk(make, machine)
+    server.configure({"bufferpool.warm_rate": "1000"})  # four seconds
+    server.start()
+    session = Session(server, "SET enable_seqscan = off; SELECT count(pad) FROM cold WHERE id > 0")
+    wait_until_warm(server)
+    session.result()
+    assert int(stat(server, "pauses")) > 0
+    assert is_complete(counted(server))
+
+
+def test_workers_do_not_pause_for_nobody(make: Make, machine: Machine) -> None:
+    server = slow_disk(make, machine)
+    server.start()
+    # no session, not even one that asks
+    wait_for("pages are read", lambda: "warm start: read" in server.log.read_text())
+    assert int(stat(server, "pages_read")) > 100
+    assert stat(server, "pauses") == "0"
+
+
 # ---- what a warm start needs ----
 
 
