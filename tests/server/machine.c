@@ -28,7 +28,7 @@ typedef struct Machine
 	uint32_t	write_time;
 	uint32_t	list_time;		/* of a read of the list for a warm start */
 	uint32_t	lookup_time;	/* of a host's name, milliseconds */
-	uint32_t	unused;
+	uint32_t	list_fails;		/* reads of more than 4 kB of that list do */
 	uint64_t	shared_memory;	/* bytes of the largest segment that a warm
 								 * start can have; 0: any */
 } Machine;
@@ -108,6 +108,12 @@ pread64(int fd, void *buffer, size_t size, off64_t offset)
 	if (machine != NULL && machine->list_time > 0 &&
 		is_in(fd, "/pg_bufferpool_warm"))
 		take(UINT64_C(1000) * machine->list_time);
+	if (machine != NULL && machine->list_fails && size > 4096 &&
+		is_in(fd, "/pg_bufferpool_warm"))
+	{
+		errno = EIO;
+		return -1;
+	}
 	return NEXT(pread64) (fd, buffer, size, offset);
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 FIELDS = (
-    "slow_process", "read_time", "write_time", "list_time", "lookup_time", "unused",
+    "slow_process", "read_time", "write_time", "list_time", "lookup_time", "list_fails",
     "shared_memory",
 )  # fmt: skip
 
@@ -40,7 +40,8 @@ class Machine:
 
         Args:
             values: slow_process (0: all), read_time and write_time of a call (microseconds),
-                list_time of a read of the list for a warm start (likewise), lookup_time of a
-                host's name (milliseconds), shared_memory (bytes of a segment for a warm start).
+                list_time of a read of the list for a warm start (likewise), list_fails (1: such
+                a read fails, if it is a large one), lookup_time of a host's name (milliseconds),
+                shared_memory (bytes of a segment for a warm start).
         """
         self._map[:] = self.LAYOUT.pack(*(values.get(field, 0) for field in FIELDS))

@@ -13,6 +13,7 @@ from server.machine import Machine
 from server.pools import Session, create, fill, violations
 from server.warm import (
     BUFFERS,
+    FILE,
     contents,
     counted,
     file,
@@ -274,8 +275,15 @@ def test_no_shared_memory(make: Make, machine: Machine) -> None:
     assert file(server).read_bytes() == old
 
 
+def is_kept(server: Instance, old: bytes) -> bool:
+    """Whether a server that has not read this list back leaves it where it is."""
+    assert counted(server)["wanted"] == 0
+    assert server.query("SELECT pg_bufferpool_save_warm() IS NULL") == "t"
+    server.stop()
+    return file(server).read_bytes() == old
+
+
 def test_ended_before_it_has_read_the_list(make: Make, machine: Machine) -> None:
-    """Whatever ends it, the list that it has not read back stays."""
     server = warmed(make)
     server.stop()
     old = file(server).read_bytes()
@@ -286,10 +294,20 @@ def test_ended_before_it_has_read_the_list(make: Make, machine: Machine) -> None
     wait_for("another one begins", lambda: stat(server, "pid") not in (pid, ""))
     machine.is_like()
     wait_until_warm(server)
-    assert counted(server)["wanted"] == 0
-    assert server.query("SELECT pg_bufferpool_save_warm() IS NULL") == "t"
+    assert is_kept(server, old)
+
+
+def test_list_that_cannot_be_read(make: Make, machine: Machine) -> None:
+    """It may be sound, unlike one that is damaged."""
+    server = warmed(make)
     server.stop()
-    assert file(server).read_bytes() == old
+    old = file(server).read_bytes()
+    machine.is_like(list_fails=1)
+    server.start()
+    wait_until_warm(server)
+    assert f'could not read file "{FILE}": Input/output error' in server.log.read_text()
+    machine.is_like()
+    assert is_kept(server, old)
 
 
 # ---- settings and rights ----

@@ -52,7 +52,10 @@ WarmPageSize(const tp_policy *policy)
 		TYPEALIGN(8, policy->extra_size);
 }
 
-/* Read so many bytes from a place in the file. */
+/*
+ * Read so many bytes from a place in the file.  If that fails, errno is 0 if the
+ * file ends before.
+ */
 static bool
 read_at(int fd, void *data, Size size, uint64 at)
 {
@@ -60,8 +63,10 @@ read_at(int fd, void *data, Size size, uint64 at)
 
 	while (size > 0)
 	{
-		ssize_t		got = pg_pread(fd, p, Min(size, 1024 * 1024), at);
+		ssize_t		got;
 
+		errno = 0;
+		got = pg_pread(fd, p, Min(size, 1024 * 1024), at);
 		if (got <= 0)
 			return false;
 		p += got;
@@ -209,6 +214,18 @@ ReadWarmHeads(WarmHeader *header, WarmPool **pools, int elevel)
 	return problem == NULL;
 }
 
+static void
+fail_to_read(void)
+{
+	ereport(ERROR,
+			(errcode_for_file_access(),
+			 errmsg("could not read file \"%s\": %m", WARM_FILE)));
+}
+
+/*
+ * Raises an error if the file cannot be read: that says nothing of what is in it,
+ * and a server that takes it for corrupt would replace it.
+ */
 static bool
 body_is_sound(int fd, const WarmHeader *header)
 {
@@ -224,6 +241,8 @@ body_is_sound(int fd, const WarmHeader *header)
 		Size		part = Min(room, header->size - at);
 
 		complete = read_at(fd, data, part, at);
+		if (!complete && errno != 0)
+			fail_to_read();
 		COMP_CRC32C(crc, data, part);
 		at += part;
 		CHECK_FOR_INTERRUPTS();
@@ -239,9 +258,7 @@ read_part(int fd, Size size, uint64 at)
 	void	   *data = palloc_extended(Max(size, 1), MCXT_ALLOC_HUGE);
 
 	if (!read_at(fd, data, size, at))
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read file \"%s\": %m", WARM_FILE)));
+		fail_to_read();
 	return data;
 }
 
@@ -353,9 +370,7 @@ ReadWarmPart(uint64 at)
 	data = palloc(VARHDRSZ + part);
 	SET_VARSIZE(data, VARHDRSZ + part);
 	if (!read_at(fd, VARDATA(data), part, at))
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read file \"%s\": %m", WARM_FILE)));
+		fail_to_read();
 	(void) CloseTransientFile(fd);
 	return data;
 }
