@@ -130,6 +130,22 @@ typedef struct BufferPoolAdvisorState
 	uint64		dropped;		/* references for which there was no room */
 } BufferPoolAdvisorState;
 
+/* ---- the sample's size ---- */
+
+/*
+ * A sample has at least so many pages for the pool's buffers.  Chosen, not
+ * measured: the smallest size then has six.
+ */
+#define BUFFERPOOL_LEAST_SAMPLE 60
+
+typedef struct BufferPoolSampleSize
+{
+	uint32		frames;			/* that stand for the pool's */
+	uint32		began_with;		/* buffers of the pool */
+	bool		limited;		/* memory would admit more */
+	uint64		passages;		/* of references through miniatures */
+} BufferPoolSampleSize;
+
 /* sampling.c */
 extern Size BufferPoolSamplingShmemSize(void);
 extern void BufferPoolSamplingShmemInit(void);
@@ -158,6 +174,10 @@ extern void BufferPoolFollowAdvised(int number);
 extern void BufferPoolForgetAdvice(int number);
 extern void BufferPoolPublishAdvised(int number, double seconds);
 extern double BufferPoolAdvisedPageTime(int number);
+extern void BufferPoolReadSampleSize(int number, BufferPoolSampleSize *size);
+extern void BufferPoolLimitSample(int number, uint32 frames);
+
+/* sample_size.c */
 extern void BufferPoolAdjustSamples(double seconds, bool dropped);
 
 /*

@@ -43,15 +43,26 @@ typedef struct BufferPoolMoveRecord
 	double		gain;			/* the difference, as a share of all reading */
 } BufferPoolMoveRecord;
 
-/* tuner.c */
+/*
+ * Intervals after which a move no longer counts against one that takes it back,
+ * and advice is given again; and for which nothing moves after a statement about
+ * sizes.
+ */
+#define TUNING_INTERVALS_OF_REST 6
+
+/* moves.c */
 extern Size BufferPoolTuningShmemSize(void);
 extern void BufferPoolTuningShmemInit(void);
+extern int	BufferPoolReadMoves(BufferPoolMoveRecord *moves);
+extern const BufferPoolMoveRecord *BufferPoolLastMove(void);
+extern void BufferPoolNoteMove(const BufferPoolMoveRecord *move);
+
+/* tuner.c */
 extern void BufferPoolNoteReads(int pool, const tp_advice *advice,
 								uint64 reads, double seconds);
 extern void BufferPoolRememberSums(int pool, const tp_advice *advice);
 extern void BufferPoolForgetReads(int pool);
 extern void BufferPoolScaleReads(int pool, double share);
 extern void BufferPoolTune(const double *page_times);
-extern int	BufferPoolReadMoves(BufferPoolMoveRecord *moves);
 
 #endif							/* BUFFERPOOL_TUNING_H */

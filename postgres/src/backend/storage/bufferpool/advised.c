@@ -13,18 +13,15 @@
  * times the buffers that it had.  In between the pool may be resized: the
  * estimates are of fixed sizes.
  *
- * The sample is as large as the memory admits, and as the advisor's time does:
- * it limits the references that it gets in a second.  When the sample gets
- * another size, the miniatures begin anew and what they have found is kept.
+ * The sample is as large as the memory admits, and the advisor's time
+ * (sample_size.c).  When it gets another size, the miniatures begin anew and what
+ * they have found is kept.
  *
  * src/backend/storage/bufferpool/advised.c
  *
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
-
-#include <sched.h>
-#include <unistd.h>
 
 #include "miscadmin.h"
 #include "storage/bufferpool_internals.h"
@@ -39,22 +36,6 @@ int			bufferpool_advice_window;
 
 /* References that go through a pool's miniatures together. */
 #define BATCH 256
-
-/*
- * Passages of a reference through a miniature in a second, all pools together,
- * for each processor; and at most.  One takes 30 to 60 ns, so these are 0.5 to
- * 0.9 % of each processor, and a third of one.  A sample that comes to more is
- * halved, one that comes to less than a quarter is doubled, if it has less than
- * memory admits.
- */
-#define PASSAGES_PER_PROCESSOR 150000.0
-#define MOST_PASSAGES 6000000.0
-
-/*
- * The sample has at least so many pages for the pool's buffers.  Chosen, not
- * measured: the smallest size then has six.
- */
-#define LEAST_FRAMES 60
 
 /* A pool, as the advisor knows it. */
 typedef struct Advised
@@ -219,7 +200,7 @@ compare_seeds(const void *a, const void *b)
 static void
 seed(Advised *pool, int number)
 {
-	int			most = 2 * pool->advice.frames + LEAST_FRAMES;
+	int			most = 2 * pool->advice.frames + BUFFERPOOL_LEAST_SAMPLE;
 	SeedPage   *seeds = palloc_array(SeedPage, most);
 	tp_access	access = BufferPoolAccessAt(BufferPoolNow(), 0);
 	int			n = 0;
@@ -582,11 +563,32 @@ take_over(Advised *pool, const Advised *old, int number)
 }
 
 /*
- * Simulate the pool with so many frames at most.  The miniatures begin anew, and
- * the sums go on: otherwise load that comes and goes would leave no advice.
+ * The size of the pool's sample, and the passages through its miniatures since the
+ * last call; all 0 if the pool is not simulated.
  */
-static void
-limit_sample(int number, uint32 frames)
+void
+BufferPoolReadSampleSize(int number, BufferPoolSampleSize *size)
+{
+	Advised    *pool = advised[number];
+
+	MemSet(size, 0, sizeof(*size));
+	if (pool == NULL)
+		return;
+	size->frames = pool->advice.frames;
+	size->began_with = pool->advice.began_with;
+	size->limited = limited[number] != 0;
+	size->passages = (pool->published.samples - pool->samples_before) *
+		pool->advice.policies * TP_ADVICE_SIZES;
+	pool->samples_before = pool->published.samples;
+}
+
+/*
+ * Simulate the pool with so many frames at most; 0: as memory admits.  The
+ * miniatures begin anew, and the sums go on: otherwise load that comes and goes
+ * would leave no advice.
+ */
+void
+BufferPoolLimitSample(int number, uint32 frames)
 {
 	BufferPool *buffer_pool = &BufferPools[number];
 	BufferPoolDefinition definition;
@@ -615,98 +617,4 @@ limit_sample(int number, uint32 frames)
 	else
 		unpublish(number);
 	pfree(old);
-}
-
-/* Processors that the server may use. */
-static int
-count_processors(void)
-{
-	cpu_set_t	usable;
-
-	if (sched_getaffinity(0, sizeof(usable), &usable) == 0)
-		return CPU_COUNT(&usable);
-	return Max(1, (int) sysconf(_SC_NPROCESSORS_ONLN));
-}
-
-/* [pool]: passages in a second since the last call.  Returns their sum. */
-static double
-measure(double *rates, double seconds)
-{
-	double		sum = 0;
-
-	for (int i = 0; i < BufferPoolsReserved(); i++)
-		if (advised[i] != NULL)
-		{
-			Advised    *pool = advised[i];
-			uint64		taken = pool->published.samples - pool->samples_before;
-
-			rates[i] = (double) taken * pool->advice.policies * TP_ADVICE_SIZES /
-				seconds;
-			pool->samples_before = pool->published.samples;
-			sum += rates[i];
-		}
-	return sum;
-}
-
-static bool
-can_be_halved(int number)
-{
-	return advised[number] != NULL &&
-		advised[number]->advice.frames > LEAST_FRAMES;
-}
-
-/*
- * Halve the samples that take most: each that takes at least half as much as
- * the first.  Not if all of them are less than a quarter of the whole: samples
- * that are as small as they get take the rest.
- */
-static void
-halve_samples(const double *rates, double sum)
-{
-	double		most = 0;
-	double		halved = 0;
-
-	for (int i = 0; i < BufferPoolsReserved(); i++)
-		if (can_be_halved(i))
-			most = Max(most, rates[i]);
-	for (int i = 0; i < BufferPoolsReserved(); i++)
-		if (can_be_halved(i) && 2 * rates[i] >= most)
-			halved += rates[i];
-	if (4 * halved < sum)
-		return;
-	for (int i = 0; i < BufferPoolsReserved(); i++)
-		if (can_be_halved(i) && 2 * rates[i] >= most)
-			limit_sample(i, Max(LEAST_FRAMES, advised[i]->advice.frames / 2));
-}
-
-/* Double the samples that are smaller than memory admits. */
-static void
-double_samples(void)
-{
-	for (int i = 0; i < BufferPoolsReserved(); i++)
-		if (advised[i] != NULL && limited[i] != 0)
-		{
-			uint32		frames = 2 * advised[i]->advice.frames;
-
-			limit_sample(i, frames >= advised[i]->advice.began_with / 4 * 3 ?
-						 0 : frames);
-		}
-}
-
-/*
- * Halve samples that take too much of the advisor's time; double those that need
- * not be so small, unless references have been dropped.
- */
-void
-BufferPoolAdjustSamples(double seconds, bool dropped)
-{
-	double		rates[BUFFERPOOL_NUMBERS] = {0};
-	double		sum = measure(rates, seconds);
-	double		limit = Min(PASSAGES_PER_PROCESSOR * count_processors(),
-							MOST_PASSAGES);
-
-	if (sum > limit)
-		halve_samples(rates, sum);
-	else if (sum < limit / 4 && !dropped)
-		double_samples();
 }

@@ -19,8 +19,8 @@
  * What operators have said stays in the file of definitions: a restart, and each
  * statement about sizes, begins with that.
  *
- * Everything here is the advisor's, except for the list of moves, which others
- * read and which outlives it.
+ * Everything here is the advisor's.  What has moved is in a list in shared memory,
+ * which outlives it (moves.c).
  *
  * src/backend/storage/bufferpool/tuner.c
  *
@@ -34,19 +34,11 @@
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
 #include "storage/bufferpool_internals.h"
-#include "storage/shmem.h"
 #include "utils/timestamp.h"
 
 int			bufferpool_autotune;
 int			bufferpool_autotune_interval;
 double		bufferpool_autotune_gain;
-
-/*
- * Intervals after which a move no longer counts against one that takes it back,
- * and advice is given again; and for which nothing moves after a statement about
- * sizes.
- */
-#define INTERVALS_OF_REST 6
 
 /*
  * Sums for tuning fade so that they amount to those of so many intervals.
@@ -81,107 +73,6 @@ typedef struct Recent
 } Recent;
 
 static Recent recent[BUFFERPOOL_NUMBERS];
-
-typedef struct TuningShared
-{
-	LWLock		lock;			/* guards the rest, which only the advisor
-								 * writes */
-	uint32		moves;			/* ever */
-	BufferPoolMoveRecord move[BUFFERPOOL_MOVES];
-} TuningShared;
-
-static TuningShared *shared;
-
-Size
-BufferPoolTuningShmemSize(void)
-{
-	return sizeof(TuningShared);
-}
-
-void
-BufferPoolTuningShmemInit(void)
-{
-	bool		found;
-
-	shared = ShmemInitStruct("Buffer Pool Tuning", sizeof(TuningShared), &found);
-	if (found)
-		return;
-	MemSet(shared, 0, sizeof(TuningShared));
-	LWLockInitialize(&shared->lock, LWTRANCHE_BUFFER_POOL_ADVICE);
-}
-
-/* ---- the moves ---- */
-
-static void
-remember_move(const BufferPoolMoveRecord *move)
-{
-	LWLockAcquire(&shared->lock, LW_EXCLUSIVE);
-	shared->move[shared->moves++ % BUFFERPOOL_MOVES] = *move;
-	LWLockRelease(&shared->lock);
-}
-
-/* Copy the moves, the last one first; returns how many. */
-int
-BufferPoolReadMoves(BufferPoolMoveRecord *moves)
-{
-	uint32		n;
-
-	LWLockAcquire(&shared->lock, LW_SHARED);
-	n = Min(shared->moves, BUFFERPOOL_MOVES);
-	for (uint32 i = 0; i < n; i++)
-		moves[i] = shared->move[(shared->moves - 1 - i) % BUFFERPOOL_MOVES];
-	LWLockRelease(&shared->lock);
-	return n;
-}
-
-/* The move before the last `back` ones.  For the advisor. */
-static const BufferPoolMoveRecord *
-move_before(uint32 back)
-{
-	return &shared->move[(shared->moves - 1 - back) % BUFFERPOOL_MOVES];
-}
-
-static bool
-is_recent(const BufferPoolMoveRecord *move)
-{
-	return !TimestampDifferenceExceeds(move->time, GetCurrentTimestamp(),
-									   INTERVALS_OF_REST * 1000 * bufferpool_autotune_interval);
-}
-
-/* The last move of any buffers, if it was lately; else NULL. */
-static const BufferPoolMoveRecord *
-last_move(void)
-{
-	uint32		n = Min(shared->moves, BUFFERPOOL_MOVES);
-
-	for (uint32 i = 0; i < n && is_recent(move_before(i)); i++)
-		if (move_before(i)->moved > 0)
-			return move_before(i);
-	return NULL;
-}
-
-/*
- * Has it been said lately that buffers should move from the one pool to the
- * other?  Then it is not said again, unless some have moved.
- */
-static bool
-is_known(const BufferPoolMoveRecord *move)
-{
-	uint32		n = Min(shared->moves, BUFFERPOOL_MOVES);
-
-	if (move->moved > 0)
-		return false;
-	for (uint32 i = 0; i < n && is_recent(move_before(i)); i++)
-	{
-		const BufferPoolMoveRecord *known = move_before(i);
-
-		if (strcmp(move->from, known->from) == 0 &&
-			strcmp(move->to, known->to) == 0 &&
-			(move->moved < 0) == (known->moved < 0))
-			return true;
-	}
-	return false;
-}
 
 /* ---- what pools read ---- */
 
@@ -415,7 +306,7 @@ static bool
 find_best(const Tuned *all, int n, BufferPoolMoveRecord *best, int *best_from,
 		  int *best_to)
 {
-	const BufferPoolMoveRecord *last = last_move();
+	const BufferPoolMoveRecord *last = BufferPoolLastMove();
 	double		sum = 0;
 	double		most = 0;
 
@@ -509,36 +400,6 @@ move_buffers(const Tuned *from, const Tuned *to, BufferPoolMoveRecord *move)
 	}
 }
 
-static void
-log_move(const BufferPoolMoveRecord *move)
-{
-	const char *detail = "It saves %.3f milliseconds of reading a second in the one, and costs %.3f in the other: %.1f %% of all reading.";
-
-	if (move->moved < 0)
-		ereport(LOG,
-				(errmsg("self-tuning would move %d buffers from buffer pool \"%s\" (%d) to \"%s\" (%d)",
-						move->wanted, move->from, move->from_buffers, move->to,
-						move->to_buffers),
-				 errdetail_internal(detail, move->saved, move->lost,
-									100 * move->gain)));
-	else
-		ereport(LOG,
-				(errmsg("self-tuning moved %d buffers from buffer pool \"%s\" (%d) to \"%s\" (%d)",
-						move->moved, move->from, move->from_buffers, move->to,
-						move->to_buffers),
-				 errdetail_internal(detail, move->saved, move->lost,
-									100 * move->gain)));
-}
-
-static void
-note_move(const BufferPoolMoveRecord *move)
-{
-	if (is_known(move))
-		return;
-	remember_move(move);
-	log_move(move);
-}
-
 /* Move the buffers, or say that they should move. */
 static void
 carry_out(const Tuned *from, const Tuned *to, BufferPoolMoveRecord *move)
@@ -551,7 +412,7 @@ carry_out(const Tuned *from, const Tuned *to, BufferPoolMoveRecord *move)
 	move->moved = -1;
 	if (bufferpool_autotune != BUFFERPOOL_AUTOTUNE_ON)
 	{
-		note_move(move);
+		BufferPoolNoteMove(move);
 		return;
 	}
 	move->moved = 0;
@@ -561,7 +422,7 @@ carry_out(const Tuned *from, const Tuned *to, BufferPoolMoveRecord *move)
 	}
 	PG_FINALLY();
 	{
-		note_move(move);
+		BufferPoolNoteMove(move);
 	}
 	PG_END_TRY();
 }
@@ -583,7 +444,7 @@ is_time(void)
 	}
 	if (!TimestampDifferenceExceeds(last, now, interval) ||
 		!TimestampDifferenceExceeds(last_statement, now,
-									INTERVALS_OF_REST * interval))
+									TUNING_INTERVALS_OF_REST * interval))
 		return false;
 	last = now;
 	return true;
