@@ -1,11 +1,15 @@
 /*
  * slow_reads.c
- *	  A disk that costs, for a server that is run with this library preloaded.
+ *	  A device that costs, for a server that is run with this library preloaded.
  *
  * Reads of a database's files take the time that one disk with one head would:
  * SLOW_DISK_SEEK microseconds, or as long as what lies between takes if the read
  * begins behind the last one, and a microsecond for each SLOW_DISK_RATE bytes.  Reads
  * of all processes wait for each other.  Where the bytes come from does not matter.
+ *
+ * With a SLOW_DISK_LATENCY it is a volume behind a network: a read comes so many
+ * microseconds after its turn, while others have theirs, and its turn takes
+ * SLOW_DISK_SEEK or as long as its bytes do, whichever is longer, wherever it lies.
  *
  * SLOW_DISK_STATE names a file that all processes map.
  */
@@ -32,6 +36,7 @@ typedef struct disk
 
 static disk * the_disk;
 static uint64_t seek_ns;
+static uint64_t latency_ns;		/* 0: a disk with one head */
 static double ns_per_byte;
 
 static ssize_t (*real_pread) (int, void *, size_t, off_t);
@@ -49,6 +54,7 @@ begin(void)
 	if (fd < 0)
 		return;
 	seek_ns = strtoull(getenv("SLOW_DISK_SEEK"), NULL, 10) * 1000;
+	latency_ns = strtoull(getenv("SLOW_DISK_LATENCY"), NULL, 10) * 1000;
 	ns_per_byte = 1000 / strtod(getenv("SLOW_DISK_RATE"), NULL);
 	the_disk = mmap(NULL, sizeof(disk), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (the_disk == MAP_FAILED)
@@ -104,23 +110,35 @@ way_to(uint64_t file, uint64_t offset)
 	return skip < (double) seek_ns ? (uint64_t) skip : seek_ns;
 }
 
+/* For how long a read keeps others waiting. */
+static uint64_t
+turn_of(uint64_t file, uint64_t offset, size_t size)
+{
+	uint64_t	transfer = (uint64_t) (size * ns_per_byte);
+
+	if (latency_ns > 0)
+		return transfer > seek_ns ? transfer : seek_ns;
+	transfer += way_to(file, offset);
+	atomic_store(&the_disk->end, offset + size);
+	return transfer;
+}
+
 static void
 pay(int fd, size_t size, off_t offset)
 {
 	uint64_t	file;
-	uint64_t	cost = (uint64_t) (size * ns_per_byte);
+	uint64_t	cost;
 	uint64_t	start;
 	uint64_t	end;
 
 	if (the_disk == NULL || !is_relation(fd, &file))
 		return;
-	cost += way_to(file, (uint64_t) offset);
-	atomic_store(&the_disk->end, offset + size);
+	cost = turn_of(file, (uint64_t) offset, size);
 	start = atomic_load(&the_disk->free_at);
 	do
 		end = (start > now() ? start : now()) + cost;
 	while (!atomic_compare_exchange_weak(&the_disk->free_at, &start, end));
-	sleep_until(end);
+	sleep_until(end + latency_ns);
 }
 
 ssize_t

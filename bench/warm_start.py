@@ -15,12 +15,19 @@ of that before the stop; and, for the seconds until the warm start has read its
 list, the mean and the 99th percentile of the transactions' latencies, to compare
 with those of a natural start in the same seconds.
 
-oltp   point reads, skewed, of a table three times as large as shared_buffers
-scans  the same, and one transaction in fifty a scan of a range of another table
+oltp    point reads, skewed, of a table three times as large as shared_buffers; hot
+        rows are anywhere in it
+recent  the same; the newest rows are the hot ones, and lie together
+scans   as oltp, and one transaction in fifty a scan of a range of another table
 
-Reads take the time of a disk with one head (slow_reads.c); where a page comes
-from, the operating system's cache or not, does not matter.  Goals: at most half of
-the time of the better of the other two; latencies at most 1.05 times natural's.
+Reads take the time of a device (slow_reads.c); where a page comes from, the
+operating system's cache or not, does not matter:
+
+disk    one head: 2 ms to get there, or as long as what lies between takes; 100 MB/s
+volume  behind a network: 3,000 requests a second, 125 MB/s, 0.7 ms for an answer
+
+Goals: at most half of the time of the better of the other two; latencies at most
+1.05 times natural's.
 
 Needs make postgres.
 """
@@ -39,6 +46,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter, sleep
+from typing import NamedTuple
 
 from common import count, report
 from live import scratch, serving, told
@@ -47,20 +55,34 @@ from tidepool.errors import TidepoolError
 from tidepool.server import LIBRARIES, Instance
 
 HERE = Path(__file__).resolve().parent
+MIXES = ("oltp", "recent", "scans")
 STARTS = ("natural", "autoprewarm", "warm")
 SHARE = 0.9  # of the throughput before the stop
 WINDOW = 5  # seconds of throughput
 PROGRESS = re.compile(r"progress: ([\d.]+) s, ([\d.]+) tps")
 
-OLTP = """
-\\set id random_zipfian(1, {rows}, 1.05)
-\\set key (:id * 7919 + 104729) % {rows} + 1
+LOOKUP = """
+\\set place random_zipfian(1, {rows}, 1.05)
+\\set key {key}
 SELECT length(pad) FROM oltp WHERE id = :key;
 """
+ANYWHERE = "(:place * 7919 + 104729) % {rows} + 1"
+NEWEST = "{rows} + 1 - :place"
 SCAN = """
 \\set first random(1, 90)
 SELECT sum(length(pad)) FROM report WHERE day BETWEEN :first AND :first + 2;
 """
+
+
+class Device(NamedTuple):
+    """What reads take; see slow_reads.c."""
+
+    seek: int  # µs
+    rate: int  # MB/s
+    latency: int = 0  # µs
+
+
+DEVICES = {"disk": Device(2000, 100), "volume": Device(333, 125, 700)}
 
 
 @dataclass
@@ -82,13 +104,15 @@ def settings(arguments: argparse.Namespace, start: str) -> Mapping[str, str]:
         "pg_prewarm.autoprewarm_interval": "0",
         "bufferpool.warm_start": "on" if start == "warm" else "off",
         "bufferpool.warm_save_interval": "0",
+        "io_workers": str(arguments.io_workers),
         "max_connections": "40",
     }
 
 
 @contextmanager
 def disk(arguments: argparse.Namespace) -> Iterator[None]:
-    """Servers that are started meanwhile read from the slow disk."""
+    """Servers that are started meanwhile read from the slow device."""
+    device = DEVICES[arguments.device]
     with tempfile.TemporaryDirectory(prefix="tidepool-disk-") as directory:
         Path(directory).chmod(0o755)
         library, state = Path(directory, "slow_reads.so"), Path(directory, "state")
@@ -100,8 +124,9 @@ def disk(arguments: argparse.Namespace) -> Iterator[None]:
         added = {
             "LD_PRELOAD": str(library),
             "SLOW_DISK_STATE": str(state),
-            "SLOW_DISK_SEEK": str(arguments.seek),
-            "SLOW_DISK_RATE": str(arguments.rate),
+            "SLOW_DISK_SEEK": str(device.seek),
+            "SLOW_DISK_RATE": str(device.rate),
+            "SLOW_DISK_LATENCY": str(device.latency),
         }
         os.environ.update(added)
         try:
@@ -131,7 +156,8 @@ class Clients:
         self._logs.chmod(0o777)
         self.tps: list[float] = []
         self._said = ""
-        scripts = {"oltp": (OLTP.format(rows=rows), 50)}
+        key = (NEWEST if mix == "recent" else ANYWHERE).format(rows=rows)
+        scripts = {"lookup": (LOOKUP.format(rows=rows, key=key), 50)}
         if mix == "scans":
             scripts["scan"] = (SCAN, 1)
         files = []
@@ -266,11 +292,11 @@ def main() -> None:
     parser.add_argument("--buffers", type=count, default=96, help="MB (default %(default)s)")
     parser.add_argument("--clients", type=count, default=8)
     parser.add_argument("--rounds", type=count, default=1)
-    parser.add_argument("--seek", type=count, default=2000, help="µs (default %(default)s)")
-    parser.add_argument("--rate", type=count, default=100, help="MB/s (default %(default)s)")
+    parser.add_argument("--device", choices=DEVICES, default="disk")
+    parser.add_argument("--io-workers", type=count, default=3, help="(default %(default)s)")
     parser.add_argument("--warm-up", type=count, default=80, help="seconds before the stop")
     parser.add_argument("--limit", type=count, default=60, help="seconds for a start, at most")
-    parser.add_argument("--mix", choices=("oltp", "scans"), action="append")
+    parser.add_argument("--mix", choices=MIXES, action="append", help="(default: all)")
     arguments = parser.parse_args()
     arguments.rows = 3 * arguments.buffers * 1024 * 1024 // 450
     rows = []
@@ -278,13 +304,14 @@ def main() -> None:
         with serving(directory, arguments.algorithm, settings(arguments, "natural")) as instance:
             make(instance, arguments.rows)
         with disk(arguments):
-            for mix in arguments.mix or ("oltp", "scans"):
+            for mix in arguments.mix or MIXES:
                 rows += measure(directory, mix, arguments)
     if not rows:
         raise TidepoolError("nothing was measured")
     report(
         "warm_start",
-        f"Starts of a server with {arguments.buffers} MB of shared_buffers, {arguments.algorithm}",
+        f"Starts of a server with {arguments.buffers} MB of shared_buffers, {arguments.algorithm},"
+        f" {arguments.device}, {arguments.io_workers} I/O workers",
         ["mix", "start", "s to 90 %", "mean ms", "p99 ms"],
         rows,
     )
