@@ -200,10 +200,10 @@ class Clients:
     def latencies(self, seconds: float) -> list[float]:
         """Milliseconds of the transactions that ended within so many seconds."""
         rows = [
-            line.split()
+            row
             for path in self._logs.iterdir()
             for line in path.read_text().splitlines()
-            if line.count(" ") >= 5
+            if len(row := line.split()) >= 6  # the last line may be cut short
         ]
         times = [(int(row[4]) + int(row[5]) / 1e6, int(row[2]) / 1000) for row in rows]
         begin = min(time - latency / 1000 for time, latency in times)
