@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import mmap
 import struct
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from server.preload import built
 
 FIELDS = (
     "slow_process", "read_time", "write_time", "list_time", "lookup_time", "list_fails",
@@ -21,12 +22,7 @@ class Machine:
     LAYOUT = struct.Struct("6IQ")
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        library = directory / "machine.so"
-        source = Path(__file__).with_name("machine.c")
-        subprocess.run(
-            ["cc", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl"],
-            check=True,
-        )
+        library = built("machine", directory)
         path = directory / "machine"
         path.write_bytes(bytes(self.LAYOUT.size))
         path.chmod(0o644)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import struct
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from server.preload import built
 from tidepool.server import Instance
 
 KINDS = (
@@ -44,12 +44,7 @@ class Faults:
     LAYOUT = struct.Struct(f"QQ{len(KINDS)}I{len(KINDS)}I")
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        library = directory / "ssd_faults.so"
-        source = Path(__file__).with_name("ssd_faults.c")
-        subprocess.run(
-            ["cc", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl"],
-            check=True,
-        )
+        library = built("ssd_faults", directory)
         self._path = directory / "faults"
         self._path.write_bytes(bytes(self.LAYOUT.size))
         self._path.chmod(0o666)
