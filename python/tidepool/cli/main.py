@@ -17,6 +17,7 @@ from tidepool.cli.policies import policies_command
 from tidepool.cli.pools import pools
 from tidepool.cli.server import server
 from tidepool.cli.simulate import simulate
+from tidepool.cli.temperatures import temperatures
 from tidepool.cli.trace import HelpfulGroup, trace
 from tidepool.errors import TidepoolError
 
@@ -34,6 +35,7 @@ tidepool.add_command(curve)
 tidepool.add_command(compare)
 tidepool.add_command(pools)
 tidepool.add_command(forecast)
+tidepool.add_command(temperatures)
 tidepool.add_command(trace)
 tidepool.add_command(server)
 trace.add_command(generate)

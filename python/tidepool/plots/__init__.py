@@ -1,8 +1,8 @@
 """Pictures of results, made to be read at the width of a paper's column.
 
 A module for each kind: ``curves``, ``series`` (over time), ``bars``, ``heatmap``, ``reads``
-(live and simulated), ``times`` (by device), ``forecast`` (SSDs by size); ``style`` is what they
-share.
+(live and simulated), ``times`` (by device), ``forecast`` (SSDs by size), ``temperatures`` (of a
+disk); ``style`` is what they share.
 
 Functions from results to a matplotlib Figure, and ``save``.  They keep no
 state and touch none of matplotlib's; nothing is shown on a screen.
@@ -15,6 +15,7 @@ from tidepool.plots.heatmap import HeatMap, heat_figure
 from tidepool.plots.reads import Reads, reads_figure
 from tidepool.plots.saving import check_picture, save, svg_text
 from tidepool.plots.series import Mark, Series, series_figure
+from tidepool.plots.temperatures import temperature_figure
 from tidepool.plots.times import TimeBar, time_figure
 
 __all__ = [
@@ -34,5 +35,6 @@ __all__ = [
     "save",
     "series_figure",
     "svg_text",
+    "temperature_figure",
     "time_figure",
 ]
