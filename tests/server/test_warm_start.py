@@ -89,6 +89,41 @@ def test_reads_on_the_way(make: Make, algorithm: str) -> None:
     assert operations < read / 5
 
 
+def test_what_comes_first(make: Make) -> None:
+    """The pages of a region that has many; all of them, since some are hot."""
+    server = warm_server(
+        make,
+        "lru",
+        bufferpool__warm_workers="1",
+        bufferpool__warm_rate="1MB",
+        shared_buffers="64MB",
+    )
+    fill(server, "t", 2500)
+    relation = server.query("SELECT pg_relation_filenode('t')")
+    server.query("CHECKPOINT", "SELECT pg_bufferpool_reset()")
+    cold, alone, hot = range(1281, 1537, 2), range(1, 1024, 12), range(1282, 1537, 2)
+    lookups = [f"SELECT pad FROM t WHERE id = {i}" for ids in (cold, alone, hot) for i in ids]
+    server.query("SET enable_seqscan = off", *lookups)
+    server.stop()
+    server.start()
+    shares: set[tuple[int, int]] = set()
+
+    def look() -> bool:
+        is_done = stat(server, "phase") == "done"
+        blocks = [
+            int(page.split("|")[3])
+            for page in contents(server)
+            if page.split("|")[1:3] == [relation, "0"]
+        ]
+        shares.add((sum(block >= 1280 for block in blocks), sum(block < 1024 for block in blocks)))
+        return is_done
+
+    wait_for("the warm start is done", look)
+    assert max(shares) == (len(cold) + len(hot), len(alone))
+    assert any(many > 0 for many, _ in shares if many < len(cold) + len(hot))  # it has looked
+    assert all(many == len(cold) + len(hot) for many, few in shares if few > 0)
+
+
 def name(page: Page) -> tuple[int, int, int]:
     return page.file, page.fork, page.block
 

@@ -3,8 +3,8 @@
  * warm_load.c
  *	  Read the pages of the list back: who reads them, and when.
  *
- * The groups take turns: a free worker goes to the one whose next band is the
- * hottest.  Nobody connects to a database that takes no connections.
+ * The groups take turns: a free worker goes to the one whose next region has the
+ * first level.  Nobody connects to a database that takes no connections.
  *
  * src/backend/storage/bufferpool/warm_load.c
  *
@@ -115,22 +115,22 @@ static WarmGroup *
 neediest(const WarmWork *work)
 {
 	WarmGroup  *best = NULL;
-	int			best_band = 0;
+	int			best_level = 0;
 
 	for (uint32 i = 0; i < work->groups; i++)
 	{
 		WarmGroup  *group = &WarmGroups(work)[i];
 		uint32		left = left_in(work, group);
-		int			band;
+		int			level;
 
 		if (left <= (uint32) group->workers * WORTH_A_WORKER ||
 			GetCurrentTimestamp() < group->not_before)
 			continue;
-		band = WarmWants(work)[group->end - left].band + WARM_BANDS * group->workers;
-		if (best == NULL || band < best_band)
+		level = WarmWants(work)[group->end - left].level + WARM_LEVELS * group->workers;
+		if (best == NULL || level < best_level)
 		{
 			best = group;
-			best_band = band;
+			best_level = level;
 		}
 	}
 	return best;

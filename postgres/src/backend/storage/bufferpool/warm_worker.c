@@ -3,7 +3,7 @@
  * warm_worker.c
  *	  Workers of a warm start: each reads pages of one database.
  *
- * A worker claims a run of pages of one relation's fork, the hottest first, and
+ * A worker claims the next run of pages of one relation's fork (warm_plan.c), and
  * reads it through a read stream.  Each page gets a buffer that was free: the
  * worker takes it off the pool's freelist before it asks for the page.  So no page
  * is evicted, and a page goes to the pool that had it.  Only a standby that
@@ -18,8 +18,8 @@
  * those who want the database for themselves: between two runs it looks whether
  * somebody waits, and ends.
  *
- * Queries come first.  After a run a worker pauses for a quarter of the time that
- * the run took if queries wait for reads; and what it reads, many pages at a time,
+ * Queries come first.  After a run a worker pauses for half of the time that the
+ * run took if queries wait for reads; and what it reads, many pages at a time,
  * costs a disk little.
  *
  * src/backend/storage/bufferpool/warm_worker.c
@@ -54,14 +54,7 @@
 
 /* Pages of a run; and with those between them. */
 #define RUN_PAGES 64
-#define RUN_BLOCKS (RUN_PAGES * (1 + LONGEST_GAP))
-
-/*
- * Pages that are read on the way to the next one, at most.  Chosen by the devices
- * of docs/ssd-tier.md: so many take 0.4 ms of a disk, which takes 12 to be asked
- * again, and 0.12 of a SATA SSD, which takes 0.08.
- */
-#define LONGEST_GAP 8
+#define RUN_BLOCKS (RUN_PAGES * (1 + WARM_LONGEST_GAP))
 
 /* In place of a want: read on the way. */
 #define ON_THE_WAY (-1)
@@ -174,7 +167,7 @@ static bool
 goes_by_next(const Run *run, BlockNumber block)
 {
 	return run->end != 0 && block > run->end &&
-		block - run->end <= LONGEST_GAP && !run->work->follow &&
+		block - run->end <= WARM_LONGEST_GAP && !run->work->follow &&
 		WarmFindPage(run->relation, run->end) < 0 && make_room(run);
 }
 
@@ -335,7 +328,7 @@ do_run(Run *run)
 static bool
 belongs(const WarmWant *a, const WarmWant *b)
 {
-	return a->relation == b->relation && a->band == b->band &&
+	return a->relation == b->relation && a->level == b->level &&
 		a->pool == b->pool && a->list == b->list;
 }
 
@@ -425,7 +418,7 @@ pause_after(const Run *run, TimestampTz began)
 	if (queries_wait())
 	{
 		WarmCount(WARM_PAUSES, 1);
-		pause = Min(took / 4, PAUSE_MILLISECONDS);
+		pause = Min(took / 2, PAUSE_MILLISECONDS);
 	}
 	/* a worker's share of the rate, in kilobytes a second */
 	if (bufferpool_warm_rate > 0)
