@@ -128,12 +128,13 @@ def disk(arguments: argparse.Namespace) -> Iterator[None]:
             "SLOW_DISK_RATE": str(device.rate),
             "SLOW_DISK_LATENCY": str(device.latency),
         }
+        before = dict(os.environ)
         os.environ.update(added)
         try:
             yield
         finally:
-            for name in added:
-                del os.environ[name]
+            os.environ.clear()
+            os.environ.update(before)
 
 
 def make(instance: Instance, rows: int) -> None:
