@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -490,6 +491,43 @@ def test_useless_ssd(start: Start) -> None:
     hits, writes, passed_by, reads = stat(instance, "hits", "writes", "passed_by", "reads")
     assert (hits, writes) == (0, 0)
     assert passed_by == reads > 2000
+
+
+def test_when_an_ssd_is_useful(start: Start) -> None:
+    """Much faster than the disk, by a share and in microseconds; then somewhat faster."""
+    instance = start(
+        bufferpool__ssd_read_time="80",
+        bufferpool__disk_random_read_time="110",
+        bufferpool__disk_sequential_read_time="0",
+    )
+    fill(instance)
+
+    def is_used() -> bool:
+        instance.query("SELECT pg_stat_reset_ssd_tier()")
+        read_all(instance)
+        passed_by, reads = stat(instance, "passed_by", "reads")
+        assert passed_by == 0 or passed_by > 0.9 * reads  # a read now and then is a trial
+        return bool(passed_by == 0)
+
+    def with_times(ssd: int, disk: int) -> bool:
+        """Whether it is used with these."""
+        instance.query(
+            f"ALTER SYSTEM SET bufferpool.ssd_read_time = {ssd}",
+            f"ALTER SYSTEM SET bufferpool.disk_random_read_time = {disk}",
+            "SELECT pg_reload_conf()",
+        )
+        time.sleep(0.5)  # the writer is woken, and nothing tells when it has them
+        return is_used()
+
+    assert not is_used()
+    assert with_times(80, 130)
+    assert with_times(80, 110)
+    assert not with_times(80, 95)
+    assert not with_times(80, 110)
+    assert not with_times(2, 20)
+    assert with_times(2, 30)
+    assert with_times(2, 14)
+    assert not with_times(2, 11)
 
 
 def test_measured_times(start: Start) -> None:

@@ -75,11 +75,25 @@ SsdTierMeasured(SsdTierCost cost, double microseconds, int pages)
 }
 
 /*
- * The SSD is useful if the disk takes so many times as long for a page: what the
- * tier itself does for a page that it reads or copies costs something, too, and
- * two devices that are equal would be told apart by chance (bench/ssd_price.py).
+ * The SSD becomes useful when the disk takes so many times as long for a page, and
+ * so many microseconds longer; it ceases to be useful at less.  What the tier
+ * itself does for a page that it reads or copies costs something, too, and two
+ * devices that are equal are told apart by chance: without the second condition a
+ * disk that the operating system had cached seemed slow enough now and then, which
+ * cost 6 % of the throughput (bench/ssd_price.py).  The numbers are chosen.
  */
-#define USEFUL 1.25
+#define BECOMES_USEFUL 1.5
+#define STAYS_USEFUL 1.25
+#define BECOMES_USEFUL_MICROSECONDS 20
+#define STAYS_USEFUL_MICROSECONDS 10
+
+static bool
+is_useful(double disk, double ssd)
+{
+	if (SsdTier.shared->useful)
+		return disk > STAYS_USEFUL * ssd && disk > ssd + STAYS_USEFUL_MICROSECONDS;
+	return disk > BECOMES_USEFUL * ssd && disk > ssd + BECOMES_USEFUL_MICROSECONDS;
+}
 
 /* Let temperatures go by the costs as they are now.  Takes the lock. */
 void
@@ -93,8 +107,8 @@ SsdTierFollowCosts(void)
 
 	SsdTierLock();
 	tp_tier_savings(&disk, &ssd, &SsdTier.core.extents->settings);
-	SsdTier.shared->useful = Max(disk.random_read, disk.sequential_read) >
-		USEFUL * ssd.random_read;
+	SsdTier.shared->useful = is_useful(Max(disk.random_read, disk.sequential_read),
+									   ssd.random_read);
 	SsdTierRecordState(false);
 	SsdTierUnlock();
 }

@@ -350,6 +350,12 @@ verify_all(SMgrRelation reln, BlockNumber blocknum, BlockNumber nblocks,
  */
 #define PROBE_SHARE (1 / 64.0)
 
+/*
+ * What a page costs at least if it does not pass the SSD by, in microseconds, since
+ * the directory is asked, too.  Chosen.
+ */
+#define LEAST_PROBE 20
+
 static bool
 is_skipped(BlockNumber nblocks)
 {
@@ -361,8 +367,9 @@ is_skipped(BlockNumber nblocks)
 	now = BufferPoolNow();
 	if (now >= next)
 	{
-		next = now + (uint64) (nblocks * SsdTierReadTime(SSD_TIER_COST_SSD) /
-							   PROBE_SHARE);
+		next = now + (uint64) (nblocks / PROBE_SHARE *
+							   Max(SsdTierReadTime(SSD_TIER_COST_SSD),
+								   LEAST_PROBE));
 		return false;
 	}
 	pg_atomic_fetch_add_u64(&SsdTier.shared->skipped, nblocks);
