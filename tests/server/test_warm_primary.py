@@ -114,6 +114,7 @@ def test_follows(make: Make, follower: Follower, algorithm: str) -> None:
         read(server, "v")
     server.query("SELECT pg_bufferpool_save_warm()")
     has(standby, pages_of(server, "v"))
+    assert stat(standby, "list_saved") == stat(server, "list_saved")
     assert int(stat(standby, "saves")) == 0
     assert int(stat(standby, "fetches")) > 1
     wait_until_warm(standby)

@@ -144,7 +144,8 @@ copy_list(Fetch *fetch)
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_FILE),
 					 errmsg("the primary has no list of pages"),
-					 errhint("Set \"%s\" to on there.",
+					 errhint("It saves one every \"%s\" if \"%s\" is on there.",
+							 "bufferpool.warm_save_interval",
 							 "bufferpool.warm_start")));
 		size = VARSIZE_ANY_EXHDR(part);
 		WarmWriteAt(&fetch->output, VARDATA_ANY(part), size, at);

@@ -111,6 +111,7 @@ typedef struct Save
 	uint32		pools;
 	uint64		pages;
 	bool		broken_off;		/* a pool has got another algorithm */
+	TimestampTz saved_at;
 	/* of the pool that is being saved */
 	BufferPool *pool;
 	WarmPool   *head;
@@ -377,7 +378,7 @@ put_heads(Save *save, uint64 relations_at)
 		.version = WARM_VERSION,
 		.standing_version = TP_STANDING_VERSION,
 		.system = GetSystemIdentifier(),
-		.saved_at = GetCurrentTimestamp(),
+		.saved_at = save->saved_at,
 		.block_size = BLCKSZ,
 		.pools = save->pools,
 		.relations_at = relations_at,
@@ -433,6 +434,7 @@ write_list(Save *save)
 	put_relations(&save->output, save->relations);
 	WarmFlush(&save->output);
 	FIN_CRC32C(save->output.crc);
+	save->saved_at = GetCurrentTimestamp();
 	put_heads(save, relations_at);
 }
 
@@ -486,8 +488,8 @@ save_list(bool force, bool *again)
 	}
 	WarmCount(WARM_SAVES, 1);
 	SpinLockAcquire(&BufferPoolWarm->mutex);
-	BufferPoolWarm->list_of = GetCurrentTimestamp();
-	BufferPoolWarm->save_seconds = (BufferPoolWarm->list_of - began) / 1e6;
+	BufferPoolWarm->list_of = save->saved_at;
+	BufferPoolWarm->save_seconds = (GetCurrentTimestamp() - began) / 1e6;
 	SpinLockRelease(&BufferPoolWarm->mutex);
 	return save->pages;
 }
