@@ -30,6 +30,7 @@ from tidepool.server import LIBRARIES
 ALGORITHMS = ("lru", "arc", "lirs", "hyperbolic", "watt", "pbm")
 PAGE = 8192
 SMALL = 16  # MB
+RESETS = 20  # of the advice, for each time: milliseconds, some of them psql's
 
 
 def settings(megabytes: int) -> dict[str, str]:
@@ -48,7 +49,7 @@ def beginnings(directory: Path, algorithm: str, megabytes: int, times: int) -> f
     found = []
     with serving(directory, algorithm, settings(megabytes)) as instance:
         instance.query("SELECT pg_prewarm('filler')")
-        for _ in range(times):
+        for _ in range(RESETS * times):
             began = perf_counter()
             instance.query("SELECT pg_bufferpool_advice_reset()")
             found.append(perf_counter() - began)
