@@ -530,6 +530,21 @@ def test_when_an_ssd_is_useful(start: Start) -> None:
     assert not with_times(2, 11)
 
 
+def test_scans_that_nobody_has_measured(start: Start) -> None:
+    """They take no longer than random reads, whatever a disk's usually take."""
+    instance = start(
+        bufferpool__ssd_read_time="20",
+        bufferpool__disk_random_read_time="25",
+        bufferpool__disk_sequential_read_time="-1",
+    )
+    assert float(stat(instance, "disk_sequential_read_time")) <= 25
+    instance.query("CREATE TABLE single (id int PRIMARY KEY, pad text)")
+    instance.query("INSERT INTO single VALUES (1, 'x')", "CHECKPOINT")
+    instance.query("SELECT pg_bufferpool_reset()", "SELECT * FROM single WHERE id = 1")
+    assert stat(instance, "hits", "admissions") == (0, 0)
+    assert float(stat(instance, "disk_sequential_read_time")) <= 25
+
+
 def test_measured_times(start: Start) -> None:
     """Without settings the tier goes by what reads take."""
     instance = start(

@@ -37,7 +37,10 @@ setting_of(SsdTierCost cost)
 	}
 }
 
-/* Microseconds for a page: as set, or as measured. */
+/*
+ * Microseconds for a page: as set, or as measured.  Where nobody scans, scans are
+ * not measured; they are taken to take no longer than other reads do.
+ */
 double
 SsdTierReadTime(SsdTierCost cost)
 {
@@ -45,7 +48,11 @@ SsdTierReadTime(SsdTierCost cost)
 
 	if (setting_of(cost) >= 0)
 		return setting_of(cost);
-	return measured == 0 ? first_guess[cost] : (double) measured / 1000;
+	if (measured != 0)
+		return (double) measured / 1000;
+	return cost == SSD_TIER_COST_DISK_SEQUENTIAL ?
+		Min(first_guess[cost], SsdTierReadTime(SSD_TIER_COST_DISK_RANDOM)) :
+		first_guess[cost];
 }
 
 /* A recording sums up by the same. */
