@@ -190,8 +190,8 @@ typedef struct WarmWant
 	BlockNumber block;
 	uint32		number;			/* among all pages: its place in results */
 	uint8		pool;			/* number, of the pool that it goes to */
-	uint8		level;			/* of its region, less than WARM_LEVELS; 0 comes
-								 * first */
+	uint8		level;			/* of its region, less than WARM_LEVELS; 0
+								 * comes first */
 	uint8		list;			/* number, of the pool's list in the file */
 	uint8		unused;
 } WarmWant;
