@@ -25,6 +25,7 @@
 #include "storage/bufferpool_warm.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
+#include "storage/proc.h"
 #include "storage/shmem.h"
 #include "utils/guc.h"
 #include "utils/resowner.h"
@@ -46,6 +47,10 @@ WarmShared *BufferPoolWarm;
  */
 #define FIRST_FETCH_SECONDS 10
 #define FETCH_SECONDS 600
+
+/* For sessions to end, at a shutdown; and between two looks whether they have. */
+#define END_MILLISECONDS 1000
+#define LOOK_MILLISECONDS 10
 
 /* ---- set-up ---- */
 
@@ -206,6 +211,34 @@ save(void)
 	CurrentResourceOwner = AuxProcessResourceOwner;
 }
 
+static bool
+is_session_left(void)
+{
+	for (int i = 0; i < MaxBackends; i++)
+	{
+		const		PGPROC *proc = GetPGProcByNumber(i);
+
+		if (proc->pid != 0 && proc->isRegularBackend)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Sessions tell the algorithm what they have read last when they end, which they
+ * do now if the server stops.  Pages that it does not know are not on the list.
+ */
+static void
+wait_for_sessions(void)
+{
+	for (int i = 0; i < END_MILLISECONDS / LOOK_MILLISECONDS && is_session_left(); i++)
+	{
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 LOOK_MILLISECONDS, WAIT_EVENT_BUFFER_POOL_WARM_MAIN);
+		ResetLatch(MyLatch);
+	}
+}
+
 /* What is done from time to time. */
 static void
 renew(void)
@@ -259,6 +292,7 @@ BufferPoolWarmMain(Datum main_arg)
 		CHECK_FOR_INTERRUPTS();
 		follow_settings();
 	}
+	wait_for_sessions();
 	save();
 	proc_exit(1);				/* unless the server stops, start it again */
 }
