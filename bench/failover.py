@@ -26,9 +26,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from time import perf_counter, sleep
 
-from common import count, report
+from common import report
 from live import copied, scratch, serving, told
-from warm_start import DEVICES, SHARE, WINDOW, Clients, disk, make, p99, settings, until_warm
+from warm_start import (
+    SHARE,
+    WINDOW,
+    Clients,
+    disk,
+    make,
+    options,
+    p99,
+    parsed,
+    settings,
+    until_warm,
+)
 
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
@@ -101,19 +112,7 @@ def measure(directory: Path, mix: str, how: str, arguments: argparse.Namespace) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--algorithm", default="arc")
-    parser.add_argument("--buffers", type=count, default=96, help="MB (default %(default)s)")
-    parser.add_argument("--clients", type=count, default=8)
-    parser.add_argument("--device", choices=DEVICES, default="disk")
-    parser.add_argument("--io-workers", type=count, default=3, help="(default %(default)s)")
-    parser.add_argument("--warm-up", type=count, default=60, help="seconds before the failover")
-    parser.add_argument("--limit", type=count, default=60, help="seconds, at most")
-    parser.add_argument("--mix", choices=MIXES, action="append", help="(default: all)")
-    arguments = parser.parse_args()
-    arguments.rows = 3 * arguments.buffers * 1024 * 1024 // 450
+    arguments = parsed(options(__doc__, MIXES, warm_up=60))
     rows = []
     for mix in arguments.mix or MIXES:
         for how in STANDBYS:

@@ -41,7 +41,7 @@ import statistics
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -285,21 +285,35 @@ def measure(directory: Path, mix: str, arguments: argparse.Namespace) -> list[li
     ]  # fmt: skip
 
 
-def main() -> None:
+def options(description: str | None, mixes: Sequence[str], warm_up: int) -> argparse.ArgumentParser:
+    """Return what a server that is started, and its clients, have for options."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--algorithm", default="arc")
     parser.add_argument("--buffers", type=count, default=96, help="MB (default %(default)s)")
     parser.add_argument("--clients", type=count, default=8)
-    parser.add_argument("--rounds", type=count, default=1)
     parser.add_argument("--device", choices=DEVICES, default="disk")
     parser.add_argument("--io-workers", type=count, default=3, help="(default %(default)s)")
-    parser.add_argument("--warm-up", type=count, default=80, help="seconds before the stop")
+    parser.add_argument(
+        "--warm-up", type=count, default=warm_up, help="seconds before (default %(default)s)"
+    )
     parser.add_argument("--limit", type=count, default=60, help="seconds for a start, at most")
-    parser.add_argument("--mix", choices=MIXES, action="append", help="(default: all)")
+    parser.add_argument("--mix", choices=mixes, action="append", help="(default: all)")
+    return parser
+
+
+def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Return the arguments, and how many rows a table has."""
     arguments = parser.parse_args()
     arguments.rows = 3 * arguments.buffers * 1024 * 1024 // 450
+    return arguments
+
+
+def main() -> None:
+    parser = options(__doc__, MIXES, warm_up=80)
+    parser.add_argument("--rounds", type=count, default=1)
+    arguments = parsed(parser)
     rows = []
     with scratch() as directory:
         with serving(directory, arguments.algorithm, settings(arguments, "natural")) as instance:

@@ -236,6 +236,7 @@ wait_for_sessions(void)
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 LOOK_MILLISECONDS, WAIT_EVENT_BUFFER_POOL_WARM_MAIN);
 		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
 	}
 }
 

@@ -36,16 +36,13 @@
  */
 #define MOST_PARTS 1024
 
-/*
- * Pages of a relation's fork that are weighed together.  In simulations of the
- * devices of bench/warm_start.py 32 took up to a tenth longer, 256 as long.
- */
+/* Blocks of a relation's fork that are weighed together.  Chosen. */
 #define REGION_BLOCKS 128
 
 /*
  * How much hotter the hottest page of a pool is taken to be than the coldest one:
  * the list has the order only.  Between them pages are as hot as references by
- * Zipf's law are frequent.  8 and 128 gave the same times.
+ * Zipf's law are frequent.  Chosen.
  */
 #define HEAT_OF_HOTTEST 32.0
 

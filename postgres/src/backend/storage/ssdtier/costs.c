@@ -85,9 +85,7 @@ SsdTierMeasured(SsdTierCost cost, double microseconds, int pages)
  * The SSD becomes useful when the disk takes so many times as long for a page, and
  * so many microseconds longer; it ceases to be useful at less.  What the tier
  * itself does for a page that it reads or copies costs something, too, and two
- * devices that are equal are told apart by chance: without the second condition a
- * disk that the operating system had cached seemed slow enough now and then, which
- * cost 6 % of the throughput (bench/ssd_price.py).  The numbers are chosen.
+ * devices that are equal are told apart by chance.  The numbers are chosen.
  */
 #define BECOMES_USEFUL 1.5
 #define STAYS_USEFUL 1.25
