@@ -15,9 +15,10 @@ mix       all of these
 Both start with empty buffers.  These are counts: other load on the machine does
 not matter, except that a loaded machine runs fewer transactions.
 
-Throughput (--price): four clients on a server with advice and on one without
-take turns of half a second, as recorder_price.py does; servers, clients and
-advisor share one CPU.  All pages are resident, so nothing hides the price.
+Throughput (--price): sessions on a server with advice and on one without take
+turns; see pgbench.py.  All pages are resident, so nothing hides the price.
+Turns are too short for the advisor, which wakes ten times a second.  So its own
+part is its CPU time while four clients keep one CPU busy, theirs and its.
 
 Needs make postgres.
 """
@@ -29,26 +30,28 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from time import sleep
 
 import numpy as np
 from common import report
-from live import copied, scratch, serving, told
+from live import copied, huge_pages, scratch, serving, told
 from pgbench import (
     BUFFERS,
     LOOKUPS,
     SCAN,
     SELECT_ONLY,
     UPDATES,
-    Price,
     Side,
     Workload,
     against,
     command,
+    cpu_seconds,
     fill,
     prices,
     share_one_cpu,
+    throughput,
     warm,
 )
 
@@ -205,19 +208,72 @@ def errors(algorithms: Sequence[str], workloads: Sequence[str], seconds: int) ->
 
 # ---- throughput ----
 
-PRICED = tuple(replace(work, clients=4, turn=0.5) for work in (SELECT_ONLY, UPDATES, SCAN, LOOKUPS))
+LARGE = (SELECT_ONLY, UPDATES, SCAN, LOOKUPS)
+# the smaller a pool, the larger the share of its pages in the sample
+SMALL = (replace(SCAN, name=f"full scan, {SHARED} MB", scripts=SCAN.scripts[:6]),)
+PRICED = {BUFFERS: LARGE, f"{SHARED}MB": SMALL}
+SECONDS = 10  # of load for the advisor, and as many before, until its sample has settled
 
 
-def measure(directories: Sequence[Path], algorithm: str, rounds: int) -> list[np.ndarray]:
-    """Start a server with advice and one without; return the latencies in each workload."""
+@dataclass(frozen=True)
+class Measured:
+    """One workload, after one start of the servers.
+
+    Attributes:
+        latencies: of against.
+        advisor: per cent of the CPU that it has used.
+    """
+
+    latencies: np.ndarray
+    advisor: float
+
+
+def advisor_of(server: Instance) -> int:
+    """Switch advice on; return the advisor's process.
+
+    It limits itself by the processors that it may use.
+    """
+    server.query(
+        "CREATE EXTENSION IF NOT EXISTS pg_bufferpool",
+        "ALTER SYSTEM SET bufferpool.advice = on",
+        "SELECT pg_reload_conf()",
+    )
+    for _ in range(1000):
+        pid = server.query("SELECT pid FROM pg_stat_bufferpool_advice")
+        if pid:
+            return int(pid)
+        sleep(0.01)
+    raise TidepoolError("the advisor did not start", hint=f"see {server.log}")
+
+
+def used_under_load(server: Instance, advisor: int, work: Workload) -> float:
+    """Per cent of the CPU that the advisor has used while clients keep it busy."""
+    busy = replace(work, clients=4)
+    throughput(server, busy, SECONDS, {})
+    before = cpu_seconds(advisor)
+    throughput(server, busy, SECONDS, {})
+    return 100 * (cpu_seconds(advisor) - before) / SECONDS
+
+
+def measure(
+    directories: Sequence[Path], algorithm: str, buffers: str, rounds: int
+) -> list[Measured]:
+    """Start a server with advice and one without; return what each workload has."""
     without, advised = directories
-    settings = {"shared_buffers": BUFFERS, "bufferpool.advice": "on"}
-    off = settings | {"bufferpool.advice": "off"}
-    with serving(without, algorithm, off) as peer, serving(advised, algorithm, settings) as server:
+    settings = {"shared_buffers": buffers}
+    settings["huge_pages"] = huge_pages(directories, settings)
+    found = []
+    with serving(without, algorithm, settings) as peer, serving(advised, algorithm, settings) as on:
         warm(peer)
-        warm(server)
-        share_one_cpu(peer, server)
-        return [against(partial(Side, peer, work), [Side(server, work)], rounds) for work in PRICED]
+        warm(on)
+        share_one_cpu(peer, on)
+        advisor = advisor_of(on)
+        for work in PRICED[buffers]:
+            used = used_under_load(on, advisor, work)
+            latencies = against(partial(Side, peer, work), [Side(on, work)], rounds)
+            found.append(Measured(latencies, used))
+        on.query("ALTER SYSTEM RESET bufferpool.advice")  # its directory is the peer's next
+    return found
 
 
 def price(algorithms: Sequence[str], starts: int, rounds: int) -> None:
@@ -225,17 +281,20 @@ def price(algorithms: Sequence[str], starts: int, rounds: int) -> None:
     with scratch() as one:
         fill(one)
         with copied(one) as two:
-            for algorithm in algorithms:
+            for algorithm, buffers in product(algorithms, PRICED):
                 found = []
                 for start in range(starts):
                     order = (one, two) if start % 2 else (two, one)
-                    found.append(measure(order, algorithm, rounds))
-                of_work: list[Price] = [
-                    prices(latencies)[0] for latencies in zip(*found, strict=True)
-                ]
-                rows.append([algorithm, *map(str, of_work)])
-                print("; ".join(rows[-1]), flush=True)
-    columns = ["% slower with advice", *(work.name for work in PRICED)]
+                    found.append(measure(order, algorithm, buffers, rounds))
+                for work, measured in zip(PRICED[buffers], zip(*found, strict=True), strict=True):
+                    slower = prices([each.latencies for each in measured])[0]
+                    advisor = float(np.mean([each.advisor for each in measured]))
+                    both = slower.median + advisor
+                    rows.append(
+                        [algorithm, work.name, str(slower), f"{advisor:.2f}", f"{both:.1f}"]
+                    )
+                    print("; ".join(rows[-1]), flush=True)
+    columns = ["", "workload", "sessions, % slower", "advisor, % of the CPU", "both"]
     title = f"Price of advice; goal: at most {LOST:g} % of throughput"
     report("advice_price", title, columns, rows)
 
@@ -248,8 +307,8 @@ def main() -> None:
     parser.add_argument("--workload", action="append", choices=ERRORS, help="default: all")
     parser.add_argument("--seconds", type=int, default=20, help="of each, default: %(default)s")
     parser.add_argument("--price", action="store_true", help="measure the throughput instead")
-    parser.add_argument("--starts", type=int, default=2, help="of the servers, %(default)s")
-    parser.add_argument("--rounds", type=int, default=15, help="after each, %(default)s")
+    parser.add_argument("--starts", type=int, default=6, help="of the servers, %(default)s")
+    parser.add_argument("--rounds", type=int, default=200, help="after each, %(default)s")
     options = parser.parse_args()
     if options.price:
         price(options.algorithm, options.starts, options.rounds)

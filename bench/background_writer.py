@@ -31,6 +31,7 @@ from pgbench import (
     Workload,
     against,
     algorithms,
+    cpu_seconds,
     pool_counters,
     prices,
     share_one_cpu,
@@ -42,7 +43,6 @@ from tidepool.server import Instance
 
 QUICK = ["clock", "cooling", "lru", "arc", "pbm"]
 CLIENTS = 4
-TICK = os.sysconf("SC_CLK_TCK")  # of a process's CPU time, in a second
 LOADING = "1GB"  # of shared buffers, while the table is filled
 
 
@@ -105,12 +105,6 @@ def pages(instance: Instance) -> Pages:
         " FROM pg_stat_io WHERE object = 'relation' AND context = 'normal'"
     )
     return Pages(*map(int, row.split("|")))
-
-
-def cpu_seconds(pid: int) -> float:
-    """What a process has used so far."""
-    times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return sum(map(int, times)) / TICK
 
 
 class Turns(Side):

@@ -21,6 +21,9 @@ table shows, of each algorithm:
   instructions than stock has for each of them, beside what hits cost; and how
   many more accesses to data neither level of the caches had.
 
+The first algorithm has a second row, in which sessions give bufferpool.advice its
+sample of the references.
+
 One session alone has no contention, and cachegrind knows no prefetching: a
 prefetched line counts as a miss.  For time, see hit_path.py and miss_path.py.
 
@@ -51,6 +54,7 @@ from pgbench import algorithms, initialize
 from tidepool.errors import TidepoolError
 from tidepool.server import LIBRARIES, Instance
 
+ADVISED = ", with advice"  # of an algorithm's name
 SCALE = 5  # 500,000 rows in 8,197 blocks, and 1,374 of index
 ROWS = 500_000
 HITS = "256MB"
@@ -124,8 +128,9 @@ def settings(server: str, workload: Workload, buffers: str) -> dict[str, str]:
     }
     if server == STOCK:
         return common
-    algorithm, _, parameters = server.partition(":")
+    algorithm, _, parameters = server.removesuffix(ADVISED).partition(":")
     return common | {
+        "bufferpool.advice": "on" if server.endswith(ADVISED) else "off",
         "shared_preload_libraries": LIBRARIES,
         "bufferpool.algorithm": algorithm,
         "bufferpool.parameters": parameters,
@@ -298,7 +303,8 @@ def main() -> None:
         sys.exit(SKIPPED)
     tables = {}
     with scratch() as directory:
-        names = [STOCK, *algorithms(directory, options.algorithms)]
+        known = algorithms(directory, options.algorithms)
+        names = [STOCK, *known, known[0] + ADVISED]
         with serving(directory, STOCK) as instance:
             initialize(instance, SCALE)
             instance.query("CREATE INDEX ON pgbench_accounts USING brin (aid)")

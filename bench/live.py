@@ -79,7 +79,8 @@ def serving(
     """Run a server on the data directory: ours with this algorithm, or the unpatched one.
 
     After the algorithm and a colon there may be its parameters.  The settings
-    hold for this run only.
+    hold for this run only.  There is no advice, unless they say so: it has a
+    price of its own (advice_view.py).
     """
     instance = Instance(directory, programs(server, build))
     file = instance.data / "postgresql.conf"
@@ -91,6 +92,7 @@ def serving(
                 "shared_preload_libraries": LIBRARIES,
                 "bufferpool.algorithm": algorithm,
                 "bufferpool.parameters": parameters,
+                "bufferpool.advice": "off",
             }
         )
     instance.configure(settings or {})

@@ -182,6 +182,11 @@ def share_one_cpu(*instances: Instance) -> None:
     os.sched_setaffinity(0, CPUS[:-1] or CPUS)
 
 
+def cpu_seconds(pid: int) -> float:
+    """What a process has used so far."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) * 1e-9
+
+
 class Side:
     """One side of a comparison: a pgbench that is stopped, but when it is its turn.
 

@@ -166,10 +166,10 @@ refer(tp_advice *advice, uint32_t policy, uint32_t size,
 								   &reference->access) ||
 			reference->kind == TP_ADVICE_NEW)
 			continue;
-		add_misses(&advice->sums[policy][size], 1, key % TP_ADVICE_GROUPS,
+		add_misses(&advice->recent.of[policy][size], 1, key % TP_ADVICE_GROUPS,
 				   reference->relation);
 		if (here > 0)
-			add_misses(&advice->here, here, key % TP_ADVICE_GROUPS,
+			add_misses(&advice->recent.here, here, key % TP_ADVICE_GROUPS,
 					   reference->relation);
 	}
 }
@@ -212,12 +212,37 @@ scale(tp_advice_sums *sums, double share)
 }
 
 static void
-scale_sums(tp_advice *advice, double share)
+scale_totals(tp_advice *advice, double share)
 {
-	scale(&advice->here, share);
+	scale(&advice->included.here, share);
 	for (uint32_t policy = 0; policy < advice->policies; policy++)
 		for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
-			scale(&advice->sums[policy][size], share);
+			scale(&advice->included.of[policy][size], share);
+}
+
+/* Move what is recent to what is included, so many times. */
+static void
+include(tp_advice_sums *included, tp_advice_sums *recent, double times)
+{
+	included->misses += times * recent->misses;
+	for (uint32_t i = 0; i < TP_ADVICE_GROUPS; i++)
+		included->of_group[i] += times * recent->of_group[i];
+	for (uint32_t i = 0; i < TP_ADVICE_RELATIONS; i++)
+		included->of_relation[i] += times * recent->of_relation[i];
+	memset(recent, 0, sizeof(*recent));
+}
+
+void
+tp_advice_include(tp_advice *advice, double times)
+{
+	tp_advice_totals *included = &advice->included;
+	tp_advice_totals *recent = &advice->recent;
+
+	include(&included->here, &recent->here, times);
+	for (uint32_t policy = 0; policy < advice->policies; policy++)
+		for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
+			include(&included->of[policy][size], &recent->of[policy][size],
+					times);
 }
 
 void
@@ -225,7 +250,7 @@ tp_advice_fade(tp_advice *advice, double share)
 {
 	advice->requests *= share;
 	advice->reads *= share;
-	scale_sums(advice, share);
+	scale_totals(advice, share);
 }
 
 void
@@ -237,19 +262,25 @@ tp_advice_take_over(tp_advice *advice, const tp_advice *old)
 	advice->weight = old->weight;
 	advice->requests = old->requests;
 	advice->reads = old->reads;
-	advice->here = old->here;
-	memcpy(advice->sums, old->sums, sizeof(advice->sums));
-	scale_sums(advice, tp_sample_fraction(advice->rate) /
-			   tp_sample_fraction(old->rate));
+	advice->included = old->included;
+	scale_totals(advice, tp_sample_fraction(advice->rate) /
+				 tp_sample_fraction(old->rate));
+}
+
+static void
+drop_relation(tp_advice_totals *totals, uint32_t relation)
+{
+	totals->here.of_relation[relation] = 0;
+	for (uint32_t policy = 0; policy < TP_ADVICE_POLICIES; policy++)
+		for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
+			totals->of[policy][size].of_relation[relation] = 0;
 }
 
 void
 tp_advice_drop_relation(tp_advice *advice, uint32_t relation)
 {
-	advice->here.of_relation[relation] = 0;
-	for (uint32_t policy = 0; policy < advice->policies; policy++)
-		for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
-			advice->sums[policy][size].of_relation[relation] = 0;
+	drop_relation(&advice->included, relation);
+	drop_relation(&advice->recent, relation);
 }
 
 /* ---- estimates ---- */
@@ -262,13 +293,13 @@ static double
 coefficient(const tp_advice *advice, const tp_advice_sums *sums)
 {
 	double		mean = sums->misses / TP_ADVICE_GROUPS;
-	double		mean_here = advice->here.misses / TP_ADVICE_GROUPS;
+	double		mean_here = advice->included.here.misses / TP_ADVICE_GROUPS;
 	double		covariance = 0;
 	double		variance = 0;
 
 	for (uint32_t i = 0; i < TP_ADVICE_GROUPS; i++)
 	{
-		double		off = advice->here.of_group[i] - mean_here;
+		double		off = advice->included.here.of_group[i] - mean_here;
 
 		covariance += (sums->of_group[i] - mean) * off;
 		variance += off * off;
@@ -279,21 +310,21 @@ coefficient(const tp_advice *advice, const tp_advice_sums *sums)
 double
 tp_advice_misses(const tp_advice *advice, uint32_t policy, uint32_t size)
 {
-	return advice->sums[policy][size].misses;
+	return advice->included.of[policy][size].misses;
 }
 
 double
 tp_advice_coefficient(const tp_advice *advice, uint32_t policy, uint32_t size)
 {
-	return coefficient(advice, &advice->sums[policy][size]);
+	return coefficient(advice, &advice->included.of[policy][size]);
 }
 
 double
 tp_advice_reads(const tp_advice *advice, uint32_t policy, uint32_t size)
 {
-	const tp_advice_sums *sums = &advice->sums[policy][size];
+	const tp_advice_sums *sums = &advice->included.of[policy][size];
 	double		fraction = tp_sample_fraction(advice->rate);
-	double		wrong = advice->here.misses / fraction - advice->reads;
+	double		wrong = advice->included.here.misses / fraction - advice->reads;
 	double		reads = sums->misses / fraction -
 		coefficient(advice, sums) * wrong;
 
@@ -304,7 +335,7 @@ double
 tp_advice_relation_reads(const tp_advice *advice, uint32_t policy,
 						 uint32_t size, uint32_t relation)
 {
-	const tp_advice_sums *sums = &advice->sums[policy][size];
+	const tp_advice_sums *sums = &advice->included.of[policy][size];
 
 	if (sums->misses <= 0)
 		return 0;

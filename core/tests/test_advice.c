@@ -193,6 +193,14 @@ loop(advised *a, uint32_t blocks, int rounds)
 			give(a, 1, block, TP_ADVICE_READ);
 }
 
+/* What has been given since the last call was all, and the pool has counted so much. */
+static void
+count(advised *a, uint64_t requests, uint64_t reads)
+{
+	tp_advice_include(&a->advice, 1);
+	tp_advice_count(&a->advice, requests, reads);
+}
+
 static void
 the_whole_pool_is_exact(void **unused)
 {
@@ -200,7 +208,7 @@ the_whole_pool_is_exact(void **unused)
 
 	(void) unused;
 	loop(a, 120, 10);
-	tp_advice_count(&a->advice, 1200, 1200);
+	count(a, 1200, 1200);
 	for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
 		assert_float_equal(tp_advice_reads(&a->advice, 0, size),
 						   tp_advice_size(&a->advice, size) < 120 ? 1200 : 120,
@@ -217,7 +225,7 @@ a_loop_that_just_fits_does_in_the_sample(void **unused)
 
 	(void) unused;
 	loop(a, 108000, 5);
-	tp_advice_count(&a->advice, 540000, 540000);
+	count(a, 540000, 540000);
 	assert_true(tp_advice_reads(&a->advice, 0, 5) > 530000);	/* 100 % */
 	assert_true(tp_advice_reads(&a->advice, 0, 6) < 112000);	/* 110 % */
 	end(a);
@@ -231,7 +239,7 @@ the_count_corrects_the_sample(void **unused)
 	(void) unused;
 	loop(a, 5000, 4);
 	/* the server has counted less, as it may */
-	tp_advice_count(&a->advice, 20000, 18000);
+	count(a, 20000, 18000);
 	assert_float_equal(tp_advice_reads(&a->advice, 0, 5), 18000, 0.001);
 	assert_float_equal(tp_advice_reads(&a->advice, 1, 5), 18000, 200);
 	end(a);
@@ -247,7 +255,7 @@ new_pages_are_not_read(void **unused)
 		give(a, 1, block, TP_ADVICE_NEW);
 	give(a, 1, 499, TP_ADVICE_READ);
 	give(a, 1, 0, TP_ADVICE_READ);
-	tp_advice_count(&a->advice, 502, 1);
+	count(a, 502, 1);
 	assert_float_equal(tp_advice_reads(&a->advice, 0, 9), 1, 0.001);
 	end(a);
 }
@@ -262,7 +270,7 @@ a_seed_is_resident_and_not_counted(void **unused)
 	for (uint32_t block = 0; block < 100; block++)
 		tp_advice_seed(&a->advice, tp_page_make(1, block), &access);
 	loop(a, 100, 1);
-	tp_advice_count(&a->advice, 100, 0);
+	count(a, 100, 0);
 	assert_float_equal(tp_advice_reads(&a->advice, 0, 5), 0, 0.001);
 	assert_float_equal(tp_advice_reads(&a->advice, 0, 4), 100, 0.001);
 	end(a);
@@ -279,7 +287,7 @@ relations_share_the_reads(void **unused)
 		give(a, 1, block, TP_ADVICE_READ);
 		give(a, 2, block % 10, TP_ADVICE_READ);
 	}
-	tp_advice_count(&a->advice, 600, 310);
+	count(a, 600, 310);
 	assert_float_equal(tp_advice_relation_reads(&a->advice, 0, 5, 1), 300, 0.01);
 	assert_float_equal(tp_advice_relation_reads(&a->advice, 0, 5, 2), 10, 0.01);
 	tp_advice_drop_relation(&a->advice, 2);
@@ -294,11 +302,49 @@ sums_fade(void **unused)
 
 	(void) unused;
 	loop(a, 200, 2);
-	tp_advice_count(&a->advice, 400, 400);
+	count(a, 400, 400);
 	tp_advice_fade(&a->advice, 0.25);
 	assert_float_equal(tp_advice_reads(&a->advice, 0, 5), 100, 0.001);
 	assert_float_equal(a->advice.requests, 100, 0.001);
 	end(a);
+}
+
+static void
+some_stand_for_others(void **unused)
+{
+	advised    *all = begin("lru", "arc", 100, 100);
+	advised    *part = begin("lru", "arc", 100, 100);
+
+	(void) unused;
+	loop(all, 105, 40);
+	tp_advice_include(&all->advice, 1);
+
+	/*
+	 * an eighth of the rounds, which begin in mid-loop, and without the first
+	 * of each
+	 */
+	for (int i = 0; i < 5; i++)
+	{
+		for (uint32_t block = 50; block < 105; block++)
+			give(part, 1, block, TP_ADVICE_READ);
+		loop(part, 105, 1);
+		assert_float_equal(tp_advice_misses(&part->advice, 0, 5), i * 840, 0.001);
+		tp_advice_include(&part->advice, 0);
+		loop(part, 105, 1);
+		tp_advice_include(&part->advice, 8);
+	}
+	for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
+	{
+		bool		fits = tp_advice_size(&all->advice, size) >= 105;
+
+		assert_float_equal(tp_advice_misses(&all->advice, 0, size),
+						   fits ? 105 : 4200, 0.001);
+		/* the first round is not among those that count */
+		assert_float_equal(tp_advice_misses(&part->advice, 0, size),
+						   fits ? 0 : 4200, 0.001);
+	}
+	end(all);
+	end(part);
 }
 
 static void
@@ -310,7 +356,7 @@ another_sample_goes_on(void **unused)
 	(void) unused;
 	tp_advice_resized(&a->advice, 1050);
 	loop(a, 1200, 5);
-	tp_advice_count(&a->advice, 6000, 5500);
+	count(a, 6000, 5500);
 	tp_advice_take_over(&b->advice, &a->advice);
 	for (uint32_t policy = 0; policy < 2; policy++)
 		for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
@@ -324,7 +370,8 @@ another_sample_goes_on(void **unused)
 	assert_float_equal(b->advice.requests, 6000, 0.001);
 	/* what follows is counted as the new sample has it */
 	loop(b, 1200, 1);
-	assert_float_equal((b->advice.here.misses /
+	tp_advice_include(&b->advice, 1);
+	assert_float_equal((b->advice.included.here.misses /
 						tp_sample_fraction(b->advice.rate)), 7200, 200);
 	end(a);
 	end(b);
@@ -335,13 +382,14 @@ long_windows_are_counted(void **unused)
 {
 	const double many = 1 << 24;	/* where a float stops counting by ones */
 	advised    *a = begin("lru", "arc", 100, 100);
-	tp_advice_sums *sums = &a->advice.sums[0][5];
+	tp_advice_sums *sums = &a->advice.included.of[0][5];
 	uint64_t	group = tp_page_key(tp_page_make(1, 7)) % TP_ADVICE_GROUPS;
 
 	(void) unused;
 	sums->of_group[group] = many;
 	sums->of_relation[1] = many;
 	give(a, 1, 7, TP_ADVICE_READ);
+	tp_advice_include(&a->advice, 1);
 	assert_true(sums->of_group[group] == many + 1);
 	assert_true(sums->of_relation[1] == many + 1);
 	end(a);
@@ -356,8 +404,8 @@ a_pool_that_grows_is_between_two_sizes(void **unused)
 	/* halfway between 100 and 110: the loop fits into the one, not the other */
 	tp_advice_resized(&a->advice, 105);
 	loop(a, 107, 100);
-	tp_advice_count(&a->advice, 10700, 10700);
-	assert_float_equal(a->advice.here.misses, (10700 + 107) / 2.0, 0.1);
+	count(a, 10700, 10700);
+	assert_float_equal(a->advice.included.here.misses, (10700 + 107) / 2.0, 0.1);
 	tp_advice_resized(&a->advice, 1);
 	assert_int_equal(a->advice.lower, 0);
 	tp_advice_resized(&a->advice, 1000);
@@ -400,6 +448,7 @@ main(void)
 		cmocka_unit_test(a_seed_is_resident_and_not_counted),
 		cmocka_unit_test(relations_share_the_reads),
 		cmocka_unit_test(sums_fade),
+		cmocka_unit_test(some_stand_for_others),
 		cmocka_unit_test(another_sample_goes_on),
 		cmocka_unit_test(long_windows_are_counted),
 		cmocka_unit_test(a_pool_that_grows_is_between_two_sizes),

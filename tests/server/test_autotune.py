@@ -28,7 +28,6 @@ LOOP = (
 
 TUNED = {
     "bgwriter_delay": "100ms",
-    "bufferpool__advice": "on",
     "bufferpool__autotune_interval": "1s",
     "bufferpool__advice_algorithms": "",
 }
@@ -345,12 +344,19 @@ def test_nothing_moves_before_an_interval_has_passed(make: Make) -> None:
 
 def test_tuning_without_advice(make: Make) -> None:
     """It does nothing, and the log says so."""
-    server = make(bufferpool__autotune="on")
+    server = make(bufferpool__autotune="on", bufferpool__advice="off")
     said = '"bufferpool.autotune" does nothing while "bufferpool.advice" is off'
     wait_for("it is said", lambda: said in server.log.read_text())
     server.query("ALTER SYSTEM SET bufferpool.advice = on", "SELECT pg_reload_conf()")
     advisor(server)
     assert server.log.read_text().count(said) == 1
+
+
+def test_tuning_without_a_library(make: Make) -> None:
+    server = make(bufferpool__autotune="on", shared_preload_libraries="")
+    said = '"bufferpool.autotune" does nothing without a library of replacement algorithms'
+    wait_for("it is said", lambda: said in server.log.read_text())
+    assert server.query(ADVISOR) == ""
 
 
 def test_privileges(make: Make) -> None:

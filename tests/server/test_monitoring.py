@@ -37,7 +37,6 @@ SETTINGS = {
     "io_method": "worker",
     "bufferpool__ssd_size": "8MB",
     "bufferpool__warm_start": "on",
-    "bufferpool__advice": "on",
     "bufferpool__autotune": "advise",
     "bufferpool__autotune_interval": "1s",
     "bufferpool__autotune_gain": "0",

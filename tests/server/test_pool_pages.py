@@ -28,6 +28,23 @@ def in_pool(server: Instance, pool: str) -> int:
     return int(server.query(f"SELECT count(*) FROM pg_bufferpool_buffers WHERE pool = '{pool}'"))
 
 
+def test_references_to_another_pool_come_between(make: Make) -> None:
+    server = server_with_pools(make)  # the clock wants to know of no hit
+    create(server, "hot")
+    fill(server, "t", 1, ", buffer_pool = 'hot'")
+    fill(server, "other", 1)
+
+    def repeated(*tables: str) -> int:
+        """Times that a statement goes to the page of t from that of t itself."""
+        reads = ", ".join(f"(SELECT id FROM {table} WHERE id <> -i)" for table in tables)
+        before = stat(server, "correlated", pool="hot")[0]
+        server.query(f"SELECT {reads} FROM generate_series(1, 100) i")
+        return stat(server, "correlated", pool="hot")[0] - before
+
+    assert repeated("t") > 90
+    assert repeated("t", "other") < 10
+
+
 # ---- views ----
 
 

@@ -16,7 +16,10 @@
  * C. Handscomb: Monte Carlo methods, 1964, section 5.5.)
  *
  * TIME.  Sums fade: a caller that keeps (1 - t/T) of them in every t has what
- * the last T amounted to.
+ * the last T amounted to.  Where references come faster than they can be
+ * simulated, the caller may leave some of the time out, and say for how many of
+ * them those stand that it gave (tp_advice_include).  The miniatures go on from
+ * where they were, so their first misses are to be left out, too.
  *
  * SIZES are fractions of the frames that the pool had at the beginning.  If it
  * changes, the caller says so, and the pool as it is lies between two of them.
@@ -84,6 +87,13 @@ typedef struct tp_advice_sums
 	double		of_relation[TP_ADVICE_RELATIONS];
 } tp_advice_sums;
 
+/* For all sizes and policies. */
+typedef struct tp_advice_totals
+{
+	tp_advice_sums here;		/* of the pool as it is, in miniature */
+	tp_advice_sums of[TP_ADVICE_POLICIES][TP_ADVICE_SIZES];
+} tp_advice_totals;
+
 typedef struct tp_advice
 {
 	uint32_t	policies;
@@ -98,8 +108,8 @@ typedef struct tp_advice
 	/* what the caller has counted of the pool */
 	double		requests;
 	double		reads;
-	tp_advice_sums here;		/* of the pool as it is, in miniature */
-	tp_advice_sums sums[TP_ADVICE_POLICIES][TP_ADVICE_SIZES];
+	tp_advice_totals included;
+	tp_advice_totals recent;	/* not included yet */
 	tp_miniature miniatures[TP_ADVICE_POLICIES][TP_ADVICE_SIZES];
 } tp_advice;
 
@@ -142,10 +152,17 @@ void		tp_advice_resized(tp_advice *advice, uint32_t pool_frames);
 
 /*
  * References of the sample, in order.  Several at a time are cheaper: each
- * miniature is then in the processor's cache for all of them.
+ * miniature is then in the processor's cache for all of them.  They are in no
+ * estimate before the next tp_advice_include.
  */
 void		tp_advice_refer(tp_advice *advice,
 							const tp_advice_reference *references, size_t n);
+
+/*
+ * The references since the last call count so many times: more than once if they
+ * stand for others, too; 0: not at all.
+ */
+void		tp_advice_include(tp_advice *advice, double times);
 
 /*
  * A page of the sample that is in the pool already, before the first
@@ -164,7 +181,7 @@ void		tp_advice_fade(tp_advice *advice, double share);
 /*
  * Go on with the sums of an advice of the same policies and the same sizes, whose
  * sample was another one: the estimates are what they were.  Before the first
- * reference.
+ * reference.  What is not included in the old one is lost.
  */
 void		tp_advice_take_over(tp_advice *advice, const tp_advice *old);
 

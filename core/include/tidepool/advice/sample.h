@@ -72,6 +72,9 @@ tp_page_sampled(tp_page page, uint32_t rate)
 	uint32_t	within = (uint32_t) place;
 	uint32_t	point = tp_sample_point(page.relation, group);
 
+	/* most are not; rate is not TP_SAMPLE_ALL then */
+	if (__builtin_expect(within - point >= rate && within > rate, 1))
+		return false;
 	if (rate == TP_SAMPLE_ALL || (within >= point && within - point < rate))
 		return true;
 	if (within >= rate)

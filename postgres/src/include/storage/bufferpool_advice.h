@@ -48,7 +48,7 @@ BufferPoolSampling(void)
  */
 #define BUFFERPOOL_SAMPLES 4096
 
-/* [number of the pool]: rate of its sample (tp_page_sampled), or 0. */
+/* [number of the pool]: rate of its sample (tp_page_sampled), or 0: no sample. */
 extern PGDLLIMPORT volatile uint32 *BufferPoolSampleRates;
 
 /* A reference of the sample. */
@@ -77,16 +77,23 @@ extern void BufferPoolPutSample(const BufferTag *page, int pool, uint32 flags,
 extern bool BufferPoolTakeSample(BufferPoolSample *sample);
 
 /*
- * Give the advisor a reference to this page, if it is in the sample.  pool: the
- * number of the one that the page is in, or came in for.
+ * Does the advisor want references to this page?  pool: the number of the one
+ * that the page is in, or came in for.
  */
+static inline bool
+BufferPoolIsSampled(const BufferTag *page, int pool)
+{
+	uint32		rate = BufferPoolSampleRates[pool];
+
+	return rate != 0 && tp_page_sampled(BufferPoolSamplePage(page), rate);
+}
+
+/* Give the advisor a reference, if it wants it. */
 static inline void
 BufferPoolOfferSample(const BufferTag *page, int pool, uint32 flags,
 					  tp_advice_kind kind)
 {
-	uint32		rate = BufferPoolSampleRates[pool];
-
-	if (rate != 0 && tp_page_sampled(BufferPoolSamplePage(page), rate))
+	if (BufferPoolIsSampled(page, pool))
 		BufferPoolPutSample(page, pool, flags, kind);
 }
 
@@ -130,6 +137,34 @@ typedef struct BufferPoolAdvisorState
 	uint64		dropped;		/* references for which there was no room */
 } BufferPoolAdvisorState;
 
+/* ---- bursts ---- */
+
+/* When a pool's references are simulated; bursts.c.  Times are BufferPoolNow()'s. */
+typedef struct BufferPoolBurst
+{
+	bool		resting;		/* none are, */
+	bool		warming;		/* or they do not count, or they do */
+	uint64		since;			/* when the rest or the burst began */
+	uint64		rest;			/* microseconds that the rest takes */
+	uint64		references;		/* of the burst */
+	uint64		counts_since;	/* when they began to count, */
+	uint64		stands_since;	/* and from when on they stand for all */
+	double		passages;		/* a second, through miniatures, in bursts */
+	uint64		followed;		/* the last time, or 0 */
+	double		unused;			/* passages that may be made at once */
+} BufferPoolBurst;
+
+/* What BufferPoolFollowBurst has found. */
+typedef enum BufferPoolBurstEvent
+{
+	BUFFERPOOL_BURST_GOES_ON,
+	BUFFERPOOL_BURST_BEGINS,	/* let references come in again */
+	BUFFERPOOL_BURST_COUNTS,	/* those up to now do not */
+	BUFFERPOOL_BURST_INCLUDES,	/* those up to now stand for all since the
+								 * last */
+	BUFFERPOOL_BURST_ENDS		/* likewise, and let no more come in */
+} BufferPoolBurstEvent;
+
 /* ---- the sample's size ---- */
 
 /*
@@ -143,13 +178,14 @@ typedef struct BufferPoolSampleSize
 	uint32		frames;			/* that stand for the pool's */
 	uint32		began_with;		/* buffers of the pool */
 	bool		limited;		/* memory would admit more */
-	uint64		passages;		/* of references through miniatures */
+	double		passages;		/* as BufferPoolBurst has them */
 } BufferPoolSampleSize;
 
 /* sampling.c */
 extern Size BufferPoolSamplingShmemSize(void);
 extern void BufferPoolSamplingShmemInit(void);
 extern Size BufferPoolSamplingMemory(void);
+extern uint32 BufferPoolSamplesOffered(void);
 extern void BufferPoolBeginSampling(void);
 extern void BufferPoolEndSampling(void);
 extern void BufferPoolSetSampleRate(int pool, uint32 rate);
@@ -173,12 +209,24 @@ extern bool BufferPoolTakeSamples(void);
 extern void BufferPoolFollowAdvised(int number);
 extern void BufferPoolForgetAdvice(int number);
 extern void BufferPoolPublishAdvised(int number, double seconds);
+extern bool BufferPoolFollowBursts(void);
 extern double BufferPoolAdvisedPageTime(int number);
 extern void BufferPoolReadSampleSize(int number, BufferPoolSampleSize *size);
 extern void BufferPoolLimitSample(int number, uint32 frames);
 
+/* bursts.c */
+extern void BufferPoolBeginBurst(BufferPoolBurst *burst, uint64 now);
+extern BufferPoolBurstEvent BufferPoolFollowBurst(BufferPoolBurst *burst,
+												  uint32 frames,
+												  uint32 miniatures,
+												  double passages,
+												  uint64 now);
+extern bool BufferPoolBurstIncludes(const BufferPoolBurst *burst, uint64 now);
+extern double BufferPoolInclude(BufferPoolBurst *burst, uint64 now);
+extern double BufferPoolPassagesOf(int pool, const double *passages, int n);
+
 /* sample_size.c */
-extern void BufferPoolAdjustSamples(double seconds, bool dropped);
+extern bool BufferPoolAdjustSamples(bool dropped, bool calm);
 
 /*
  * Of one read in so many the time is taken, whatever track_io_timing is.

@@ -13,8 +13,9 @@
  * times the buffers that it had.  In between the pool may be resized: the
  * estimates are of fixed sizes.
  *
- * The sample is as large as the memory admits, and the advisor's time
- * (sample_size.c).  When it gets another size, the miniatures begin anew and what
+ * The sample is as large as the memory admits; the advisor's time is limited by
+ * simulating it in bursts (bursts.c).  If references come too fast even so, the
+ * sample gets smaller (sample_size.c).  Then the miniatures begin anew and what
  * they have found is kept.
  *
  * src/backend/storage/bufferpool/advised.c
@@ -48,8 +49,9 @@ typedef struct Advised
 	uint64		reads;
 	double		timed_pages;	/* fading, like the sums */
 	double		timed_milliseconds;
-	uint64		samples_before; /* when the sample was last looked at */
+	BufferPoolBurst burst;
 	double		weights[TP_ADVICE_RELATIONS];	/* requests of the sample */
+	double		recent[TP_ADVICE_RELATIONS];	/* those not included yet */
 	size_t		count;			/* of references not simulated yet */
 	tp_advice_reference batch[BATCH];
 	tp_advice	advice;
@@ -70,7 +72,21 @@ simulate_batch(Advised *pool)
 {
 	tp_advice_refer(&pool->advice, pool->batch, pool->count);
 	pool->published.samples += pool->count;
+	pool->burst.references += pool->count;
 	pool->count = 0;
+}
+
+/* Let what has been simulated since the last call count so many times. */
+static void
+include(Advised *pool, double times)
+{
+	simulate_batch(pool);
+	tp_advice_include(&pool->advice, times);
+	for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
+	{
+		pool->published.relations[i].requests += times * pool->recent[i];
+		pool->recent[i] = 0;
+	}
 }
 
 static bool
@@ -97,7 +113,7 @@ relation_of(Advised *pool, const BufferTag *page)
 		if (is_of_relation(&relations[i], page))
 		{
 			pool->weights[i]++;
-			relations[i].requests++;
+			pool->recent[i]++;
 			return i;
 		}
 		if (pool->weights[i] < pool->weights[least])
@@ -109,8 +125,8 @@ relation_of(Advised *pool, const BufferTag *page)
 	relations[least].tablespace = page->spcOid;
 	relations[least].database = page->dbOid;
 	relations[least].file = page->relNumber;
-	relations[least].requests = 1;
 	pool->weights[least]++;
+	pool->recent[least] = 1;
 	return least;
 }
 
@@ -392,6 +408,7 @@ make_advised(BufferPool *buffer_pool, const BufferPoolDefinition *definition,
 	memory = tp_advice_memory(policies, n, frames);
 	tp_advice_init(&pool->advice, policies, n, buffers, frames, BUFFERPOOL_SEED,
 				   &services, palloc(memory));
+	BufferPoolBeginBurst(&pool->burst, BufferPoolNow());
 	pool->published.valid = true;
 	pool->published.since = GetCurrentTimestamp();
 	pool->published.frames = frames;
@@ -428,6 +445,17 @@ begin_pool(BufferPool *buffer_pool, const BufferPoolDefinition *definition)
 }
 
 /* ---- each second ---- */
+
+/* Include what has been simulated so far, unless that is to wait. */
+static void
+include_what_counts(Advised *pool)
+{
+	uint64		now = BufferPoolNow();
+
+	simulate_batch(pool);
+	if (BufferPoolBurstIncludes(&pool->burst, now))
+		include(pool, BufferPoolInclude(&pool->burst, now));
+}
 
 /* May this pool be simulated?  Not while it is changed. */
 static bool
@@ -520,7 +548,7 @@ BufferPoolPublishAdvised(int number, double seconds)
 
 	if (pool == NULL)
 		return;
-	simulate_batch(pool);
+	include_what_counts(pool);
 	count(pool, &BufferPools[number], seconds);
 	fade(pool, seconds);
 	BufferPoolRememberSums(number, &pool->advice);
@@ -532,6 +560,60 @@ double
 BufferPoolAdvisedPageTime(int number)
 {
 	return advised[number] != NULL ? advised[number]->published.page_time : -1;
+}
+
+/* ---- bursts ---- */
+
+static uint32
+count_miniatures(const Advised *pool)
+{
+	return pool->advice.policies * TP_ADVICE_SIZES;
+}
+
+static void
+follow_burst(Advised *pool, int number, double passages)
+{
+	uint64		now = BufferPoolNow();
+	BufferPoolBurst *burst = &pool->burst;
+
+	simulate_batch(pool);
+	switch (BufferPoolFollowBurst(burst, pool->advice.frames,
+								  count_miniatures(pool), passages, now))
+	{
+		case BUFFERPOOL_BURST_GOES_ON:
+			break;
+		case BUFFERPOOL_BURST_BEGINS:
+			BufferPoolSetSampleRate(number, pool->advice.rate);
+			break;
+		case BUFFERPOOL_BURST_COUNTS:
+			include(pool, 0);
+			break;
+		case BUFFERPOOL_BURST_ENDS:
+			BufferPoolSetSampleRate(number, 0);
+			/* FALLTHROUGH */
+		case BUFFERPOOL_BURST_INCLUDES:
+			include(pool, BufferPoolInclude(burst, now));
+			break;
+	}
+}
+
+/* After each look at the ring.  Returns whether a pool rests. */
+bool
+BufferPoolFollowBursts(void)
+{
+	double		passages[BUFFERPOOL_NUMBERS];
+	bool		resting = false;
+
+	for (int i = 0; i < BUFFERPOOL_NUMBERS; i++)
+		passages[i] = advised[i] == NULL ? 0 : advised[i]->burst.passages;
+	for (int i = 0; i < BUFFERPOOL_NUMBERS; i++)
+		if (advised[i] != NULL)
+		{
+			follow_burst(advised[i], i,
+						 BufferPoolPassagesOf(i, passages, BUFFERPOOL_NUMBERS));
+			resting |= advised[i]->burst.resting;
+		}
+	return resting;
 }
 
 /* ---- the sample's size ---- */
@@ -558,14 +640,12 @@ take_over(Advised *pool, const Advised *old, int number)
 	pool->reads = old->reads;
 	pool->timed_pages = old->timed_pages;
 	pool->timed_milliseconds = old->timed_milliseconds;
-	pool->samples_before = old->samples_before;
+	pool->burst.followed = old->burst.followed;
+	pool->burst.unused = old->burst.unused;
 	BufferPoolScaleReads(number, share);
 }
 
-/*
- * The size of the pool's sample, and the passages through its miniatures since the
- * last call; all 0 if the pool is not simulated.
- */
+/* The size of the pool's sample; all 0 if the pool is not simulated. */
 void
 BufferPoolReadSampleSize(int number, BufferPoolSampleSize *size)
 {
@@ -577,9 +657,7 @@ BufferPoolReadSampleSize(int number, BufferPoolSampleSize *size)
 	size->frames = pool->advice.frames;
 	size->began_with = pool->advice.began_with;
 	size->limited = limited[number] != 0;
-	size->passages = (pool->published.samples - pool->samples_before) *
-		pool->advice.policies * TP_ADVICE_SIZES;
-	pool->samples_before = pool->published.samples;
+	size->passages = pool->burst.passages;
 }
 
 /*
@@ -603,7 +681,7 @@ BufferPoolLimitSample(int number, uint32 frames)
 		BufferPoolForgetAdvice(number);
 		return;
 	}
-	simulate_batch(advised[number]);
+	include_what_counts(advised[number]);
 	old = palloc_object(Advised);
 	*old = *advised[number];
 	advised[number] = NULL;

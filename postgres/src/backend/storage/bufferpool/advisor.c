@@ -39,6 +39,25 @@ bool		bufferpool_advice;
 #define TICK_MICROSECONDS 1000000
 
 /*
+ * With no reference for so many looks, the next is after as many of them: so an
+ * idle server wakes up once in ten seconds.
+ */
+#define ROUNDS_UNTIL_IDLE 100
+
+/*
+ * Ticks with dropped references after which samples get smaller, and without
+ * after which they get larger: their miniatures then begin anew.
+ */
+#define TICKS_UNTIL_SMALLER 2
+#define TICKS_UNTIL_LARGER 60
+
+/*
+ * With no reference for so many looks, the next is after as many of them: so an
+ * idle server wakes up once in ten seconds.
+ */
+#define ROUNDS_UNTIL_IDLE 100
+
+/*
  * Ticks between two looks at the size of the sample; fewer if references are
  * dropped.
  */
@@ -77,17 +96,24 @@ have_dropped(void)
 
 /* After each tick. */
 static void
-adjust_samples(double seconds)
+adjust_samples(void)
 {
-	static double since_last = 0;
-	static int	ticks = 0;
-	bool		dropped = have_dropped();
+	static int	dropping = 0;	/* ticks */
+	static int	calm = 0;
 
-	since_last += seconds;
-	if (++ticks % TICKS_PER_ADJUSTMENT != 0 && !dropped)
-		return;
-	BufferPoolAdjustSamples(since_last, dropped);
-	since_last = 0;
+	if (have_dropped())
+	{
+		dropping++;
+		calm = 0;
+	}
+	else
+	{
+		dropping = 0;
+		calm++;
+	}
+	if (BufferPoolAdjustSamples(dropping >= TICKS_UNTIL_SMALLER,
+								calm >= TICKS_UNTIL_LARGER))
+		calm = 0;
 }
 
 static void
@@ -143,6 +169,25 @@ follow_settings(void)
 	follow_all();
 }
 
+/*
+ * Milliseconds to wait after a look at the ring.  more: there are references left
+ * in it; resting: a pool rests between two bursts.
+ */
+static long
+time_to_wait(bool more, bool resting)
+{
+	static uint32 before = 0;
+	static int	rounds = 0;
+	uint32		offered = BufferPoolSamplesOffered();
+
+	rounds = offered != before || resting ? 0 : Min(rounds + 1, ROUNDS_UNTIL_IDLE);
+	before = offered;
+	if (more)
+		return 0;
+	return rounds < ROUNDS_UNTIL_IDLE ? ROUND_MILLISECONDS :
+		ROUND_MILLISECONDS * ROUNDS_UNTIL_IDLE;
+}
+
 static void
 end_at_exit(int code, Datum arg)
 {
@@ -167,16 +212,17 @@ BufferPoolAdvisorMain(Datum main_arg)
 	{
 		uint64		now = BufferPoolNow();
 		bool		more = BufferPoolTakeSamples();
+		bool		resting = BufferPoolFollowBursts();
 
 		follow_resets();
 		if (now - last >= TICK_MICROSECONDS)
 		{
 			tick((now - last) / 1e6);
-			adjust_samples((now - last) / 1e6);
+			adjust_samples();
 			last = now;
 		}
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 more ? 0 : ROUND_MILLISECONDS,
+						 time_to_wait(more, resting),
 						 WAIT_EVENT_BUFFER_POOL_ADVISOR_MAIN);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
@@ -233,18 +279,27 @@ static void
 warn_of_autotune(void)
 {
 	static bool warned = false;
-	bool		alone = !bufferpool_advice &&
+	bool		library = HasLibraryBufferPoolPolicies();
+	bool		alone = !(bufferpool_advice && library) &&
 		bufferpool_autotune != BUFFERPOOL_AUTOTUNE_OFF;
 
 	if (alone && !warned)
 		ereport(WARNING,
-				(errmsg("\"%s\" does nothing while \"%s\" is off",
-						"bufferpool.autotune", "bufferpool.advice"),
-				 errhint("Set \"%s\" to on.", "bufferpool.advice")));
+				library ?
+				errmsg("\"%s\" does nothing while \"%s\" is off",
+					   "bufferpool.autotune", "bufferpool.advice") :
+				errmsg("\"%s\" does nothing without a library of replacement algorithms",
+					   "bufferpool.autotune"),
+				library ?
+				errhint("Set \"%s\" to on.", "bufferpool.advice") :
+				errhint("Add one to \"shared_preload_libraries\", and restart the server."));
 	warned = alone;
 }
 
-/* Start the advisor, if it should run and does not. */
+/*
+ * Start the advisor, if it should run and does not.  Without a library of
+ * algorithms a server is as PostgreSQL comes, and there is none.
+ */
 void
 BufferPoolStartAdvisor(void)
 {
@@ -253,7 +308,9 @@ BufferPoolStartAdvisor(void)
 	TimestampTz now;
 
 	warn_of_autotune();
-	if (!bufferpool_advice || is_started())
+	if (!bufferpool_advice)
+		tried = 0;				/* once it is switched on, start at once */
+	if (!bufferpool_advice || !HasLibraryBufferPoolPolicies() || is_started())
 		return;
 	now = GetCurrentTimestamp();
 	if (!TimestampDifferenceExceeds(tried, now, RETRY_MILLISECONDS))

@@ -14,7 +14,10 @@
 
 #include "storage/bufferpool_internals.h"
 
-/* This process's last reference in this statement: the buffer, or -1; its page. */
+/*
+ * This process's last reference in this statement: the buffer, or -1 if there was
+ * none or it does not matter; its page.
+ */
 static int	last_buffer = -1;
 static BufferTag last_page;
 
@@ -104,9 +107,6 @@ general_hit(BufferPool *pool, const BufferDesc *buf, IOContext io_context)
 	uint32		flags = BufferPoolAccessFlags(io_context);
 	uint64		time = 0;		/* as recorded, or 0 */
 
-	if ((wants & TP_HIT_NOTHING) && !BufferPoolRecording() &&
-		!BufferPoolSampling())
-		return;
 	if (note_reference(buf))
 		flags |= TP_CORRELATED;
 	if (BufferPoolRecording())
@@ -130,6 +130,48 @@ general_hit(BufferPool *pool, const BufferDesc *buf, IOContext io_context)
 		BufferPoolQueueHit(pool, buf->buf_id, BufferTagPage(&buf->tag), flags);
 }
 
+/* A hit that the advisor does not want. */
+static pg_attribute_always_inline void
+usual_hit(BufferPool *pool, BufferDesc *buf, IOContext io_context)
+{
+	bool		lock_free = (pool->flags & TP_HIT_LOCK_FREE) != 0;
+
+	if (unlikely(BufferPoolRecording() ||
+				 io_context == IOCONTEXT_VACUUM ||
+				 buf->buf_id == last_buffer ||
+				 (lock_free && (hits_until_reading == 0 ||
+								!can_be_told(pool, buf->buf_id)))))
+	{
+		general_hit(pool, buf, io_context);
+		return;
+	}
+	if (pool->flags & TP_HIT_NOTHING)
+	{
+		last_buffer = -1;
+		return;
+	}
+	last_buffer = buf->buf_id;
+	last_page = buf->tag;
+	if (!lock_free)
+	{
+		BufferPoolQueueHit(pool, buf->buf_id, BufferTagPage(&buf->tag),
+						   BufferPoolAccessFlags(io_context));
+		return;
+	}
+	hits_until_reading--;
+	tell(pool, buf->buf_id, last_reading, BufferPoolAccessFlags(io_context));
+}
+
+/* While there is an advisor.  Most pages are not in its sample. */
+static pg_noinline void
+hit_while_sampling(BufferPool *pool, BufferDesc *buf, IOContext io_context)
+{
+	if (unlikely(BufferPoolIsSampled(&buf->tag, BufferPoolNumber(pool))))
+		general_hit(pool, buf, io_context);
+	else
+		usual_hit(pool, buf, io_context);
+}
+
 /*
  * A page was found in this buffer of the pool, and the caller has just pinned it
  * for the first time.  Needs no locks.  May wait for the pool's lock, so the
@@ -141,30 +183,10 @@ general_hit(BufferPool *pool, const BufferDesc *buf, IOContext io_context)
 void
 BufferPoolHit(BufferPool *pool, BufferDesc *buf, IOContext io_context)
 {
-	bool		lock_free = (pool->flags & TP_HIT_LOCK_FREE) != 0;
-
-	if (unlikely(BufferPoolRecording() ||
-				 BufferPoolSampling() ||
-				 io_context == IOCONTEXT_VACUUM ||
-				 buf->buf_id == last_buffer ||
-				 (lock_free && (hits_until_reading == 0 ||
-								!can_be_told(pool, buf->buf_id)))))
-	{
-		general_hit(pool, buf, io_context);
-		return;
-	}
-	if (pool->flags & TP_HIT_NOTHING)
-		return;
-	last_buffer = buf->buf_id;
-	last_page = buf->tag;
-	if (!lock_free)
-	{
-		BufferPoolQueueHit(pool, buf->buf_id, BufferTagPage(&buf->tag),
-						   BufferPoolAccessFlags(io_context));
-		return;
-	}
-	hits_until_reading--;
-	tell(pool, buf->buf_id, last_reading, BufferPoolAccessFlags(io_context));
+	if (BufferPoolSampling())
+		hit_while_sampling(pool, buf, io_context);
+	else
+		usual_hit(pool, buf, io_context);
 }
 
 /*

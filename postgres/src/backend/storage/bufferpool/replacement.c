@@ -535,6 +535,7 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 	uint32		flags = BufferPoolAccessFlags(io_context);
 
 	BufferPoolCountOften(pool, extended ? BUFFERPOOL_EXTENDS : BUFFERPOOL_READS);
+	BufferPoolReferenced(buf);
 	if (!BufferPoolHasAlgorithm(pool) && !BufferPoolRecording() &&
 		!BufferPoolSampling())
 		return;
@@ -548,7 +549,6 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 		BufferPoolOfferSample(&buf->tag, BufferPoolNumber(wanted), flags,
 							  extended ? TP_ADVICE_NEW :
 							  BufferPoolSampleKind(wanted, io_context));
-	BufferPoolReferenced(buf);
 	if (!BufferPoolHasAlgorithm(pool))
 		return;
 	if (extended)

@@ -3,9 +3,9 @@
  * sample_size.c
  *	  How large the samples are that the advisor simulates.
  *
- * A sample is as large as memory admits, unless the references to all samples
- * take the advisor too much time: then it is halved, and doubled when there is
- * time again.
+ * A sample is as large as memory admits, unless references come faster in its
+ * bursts (bursts.c) than the advisor can take them: then it is halved, and
+ * doubled when they have come more slowly for a while.
  *
  * src/backend/storage/bufferpool/sample_size.c
  *
@@ -13,30 +13,15 @@
  */
 #include "postgres.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include "storage/bufferpool_internals.h"
 
 /*
- * Passages of a reference through a miniature in a second, all pools together,
- * for each processor; and at most.  One takes 30 to 60 ns, so these are 0.5 to
- * 0.9 % of each processor, and a third of one.  Samples that come to more are
- * halved, and if they come to less than a quarter they are doubled.
+ * Passages of a reference through a miniature in a second, while all pools have
+ * bursts.  One takes 30 to 60 ns, so these are half of a processor.  Samples that
+ * come to more are halved, and if they come to less than a quarter they are
+ * doubled.
  */
-#define PASSAGES_PER_PROCESSOR 150000.0
-#define MOST_PASSAGES 6000000.0
-
-/* Processors that the server may use. */
-static int
-count_processors(void)
-{
-	cpu_set_t	usable;
-
-	if (sched_getaffinity(0, sizeof(usable), &usable) == 0)
-		return CPU_COUNT(&usable);
-	return Max(1, (int) sysconf(_SC_NPROCESSORS_ONLN));
-}
+#define MOST_PASSAGES 10000000.0
 
 static bool
 can_be_halved(const BufferPoolSampleSize *size)
@@ -46,7 +31,7 @@ can_be_halved(const BufferPoolSampleSize *size)
 
 /* Does it take at least half as much as that which takes most? */
 static bool
-is_large(const BufferPoolSampleSize *size, uint64 most)
+is_large(const BufferPoolSampleSize *size, double most)
 {
 	return can_be_halved(size) && 2 * size->passages >= most;
 }
@@ -56,10 +41,10 @@ is_large(const BufferPoolSampleSize *size, uint64 most)
  * of the whole: the rest then goes to samples that are as small as they get.
  */
 static void
-halve_samples(const BufferPoolSampleSize *sizes, uint64 sum)
+halve_samples(const BufferPoolSampleSize *sizes, double sum)
 {
-	uint64		most = 0;
-	uint64		halved = 0;
+	double		most = 0;
+	double		halved = 0;
 
 	for (int i = 0; i < BUFFERPOOL_NUMBERS; i++)
 		if (can_be_halved(&sizes[i]))
@@ -90,25 +75,26 @@ double_samples(const BufferPoolSampleSize *sizes)
 }
 
 /*
- * So many seconds after the last call: halve samples that take too much of the
- * advisor's time; double those that need not be so small, unless references have
- * been dropped.
+ * Halve samples that take too much of the advisor's time, so that references are
+ * dropped; double those that need not be so small, if it has been calm.  Returns
+ * whether it has done either.
  */
-void
-BufferPoolAdjustSamples(double seconds, bool dropped)
+bool
+BufferPoolAdjustSamples(bool dropped, bool calm)
 {
 	BufferPoolSampleSize sizes[BUFFERPOOL_NUMBERS] = {0};
-	double		limit = Min(PASSAGES_PER_PROCESSOR * count_processors(),
-							MOST_PASSAGES) * seconds;
-	uint64		sum = 0;
+	double		sum = 0;
 
 	for (int i = 0; i < BufferPoolsReserved(); i++)
 	{
 		BufferPoolReadSampleSize(i, &sizes[i]);
 		sum += sizes[i].passages;
 	}
-	if (sum > limit)
+	if (dropped || sum > MOST_PASSAGES)
 		halve_samples(sizes, sum);
-	else if (sum < limit / 4 && !dropped)
+	else if (calm && sum < MOST_PASSAGES / 4)
 		double_samples(sizes);
+	else
+		return false;
+	return true;
 }

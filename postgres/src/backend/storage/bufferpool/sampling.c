@@ -62,11 +62,12 @@ typedef struct SamplingShared
 	ReadTimes	times[BUFFERPOOL_NUMBERS];
 } SamplingShared;
 
-/* The flag of a process that has no shared memory. */
+/* What a process sees that has no shared memory. */
 static uint32 never;
+static uint32 no_rates[BUFFERPOOL_NUMBERS];
 
 volatile uint32 *BufferPoolSamplingFlag = &never;
-volatile uint32 *BufferPoolSampleRates;
+volatile uint32 *BufferPoolSampleRates = no_rates;
 
 static SamplingShared *shared;
 static Place *ring;				/* [BUFFERPOOL_SAMPLES] */
@@ -190,6 +191,13 @@ BufferPoolTakeSample(BufferPoolSample *sample)
 	pg_atomic_write_u32(&place->turn, shared->tail + BUFFERPOOL_SAMPLES);
 	shared->tail++;
 	return true;
+}
+
+/* How many have been put in so far; wraps around. */
+uint32
+BufferPoolSamplesOffered(void)
+{
+	return pg_atomic_read_u32(&shared->head);
 }
 
 /* ---- the advisor's beginning and end ---- */

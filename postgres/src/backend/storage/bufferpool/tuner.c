@@ -99,7 +99,7 @@ BufferPoolNoteReads(int pool, const tp_advice *advice, uint64 reads,
 	of_pool->fraction = tp_sample_fraction(advice->rate);
 	of_pool->seconds = of_pool->seconds * share + seconds;
 	of_pool->reads = of_pool->reads * share + reads;
-	of_pool->here = of_pool->here * share + advice->here.misses -
+	of_pool->here = of_pool->here * share + advice->included.here.misses -
 		of_pool->last_here;
 	for (int size = 0; size < TP_ADVICE_SIZES; size++)
 	{
@@ -118,7 +118,7 @@ BufferPoolRememberSums(int pool, const tp_advice *advice)
 {
 	Recent	   *of_pool = &recent[pool];
 
-	of_pool->last_here = advice->here.misses;
+	of_pool->last_here = advice->included.here.misses;
 	for (int size = 0; size < TP_ADVICE_SIZES; size++)
 		of_pool->last[size] = tp_advice_misses(advice, 0, size);
 }
