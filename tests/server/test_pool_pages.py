@@ -207,6 +207,7 @@ def test_keep_may_be_an_error(make: Make) -> None:
     server.query(
         "CREATE BUFFER POOL kept HANDLER keep SIZE '256kB' WITH (on_full = 'error')",
         "CREATE TABLE t (id int, pad text) WITH (fillfactor = 10, buffer_pool = 'kept',"
+        " autovacuum_enabled = off,"
         " autovacuum_vacuum_threshold = 0, autovacuum_vacuum_scale_factor = 0,"
         " autovacuum_vacuum_insert_threshold = 0, autovacuum_vacuum_insert_scale_factor = 0)",
     )

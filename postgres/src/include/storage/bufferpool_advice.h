@@ -146,7 +146,8 @@ typedef struct BufferPoolBurst
 	bool		warming;		/* or they do not count, or they do */
 	uint64		since;			/* when the rest or the burst began */
 	uint64		rest;			/* microseconds that the rest takes */
-	uint64		references;		/* of the burst */
+	uint64		references;		/* of the burst, and of these */
+	uint64		not_counted;
 	uint64		counts_since;	/* when they began to count, */
 	uint64		stands_since;	/* and from when on they stand for all */
 	double		passages;		/* a second, through miniatures, in bursts */
@@ -204,7 +205,6 @@ extern void BufferPoolStartAdvisor(void);
 extern void BufferPoolAdvisorMain(Datum main_arg);
 
 /* advised.c */
-extern void BufferPoolBeginAdvice(void);
 extern bool BufferPoolTakeSamples(void);
 extern void BufferPoolFollowAdvised(int number);
 extern void BufferPoolForgetAdvice(int number);

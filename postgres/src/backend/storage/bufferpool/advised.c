@@ -25,50 +25,21 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "storage/bufferpool_advised.h"
 #include "storage/bufferpool_internals.h"
-#include "storage/bufmgr.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
-#include "utils/varlena.h"
 
-char	   *bufferpool_advice_algorithms;
-int			bufferpool_advice_memory;
 int			bufferpool_advice_window;
 
-/* References that go through a pool's miniatures together. */
-#define BATCH 256
-
-/* A pool, as the advisor knows it. */
-typedef struct Advised
-{
-	MemoryContext context;		/* of all that follows; NULL: not advised */
-	BufferPoolAdvice published;
-	char		algorithm[NAMEDATALEN];
-	double		params[TP_MAX_PARAMS];
-	uint64		requests;		/* counted when it was last looked at */
-	uint64		reads;
-	double		timed_pages;	/* fading, like the sums */
-	double		timed_milliseconds;
-	BufferPoolBurst burst;
-	double		weights[TP_ADVICE_RELATIONS];	/* requests of the sample */
-	double		recent[TP_ADVICE_RELATIONS];	/* those not included yet */
-	size_t		count;			/* of references not simulated yet */
-	tp_advice_reference batch[BATCH];
-	tp_advice	advice;
-} Advised;
-
-static Advised *advised[BUFFERPOOL_NUMBERS];
+static BufferPoolAdvised *advised[BUFFERPOOL_NUMBERS];
 
 /* Frames that each pool's sample should have; 0: as memory admits. */
 static uint32 limited[BUFFERPOOL_NUMBERS];
 
-/* What policies may ask; which pages are dirty is not known of miniatures. */
-static tp_services services;
-
 /* ---- references ---- */
 
 static void
-simulate_batch(Advised *pool)
+simulate_batch(BufferPoolAdvised *pool)
 {
 	tp_advice_refer(&pool->advice, pool->batch, pool->count);
 	pool->published.samples += pool->count;
@@ -78,7 +49,7 @@ simulate_batch(Advised *pool)
 
 /* Let what has been simulated since the last call count so many times. */
 static void
-include(Advised *pool, double times)
+include(BufferPoolAdvised *pool, double times)
 {
 	simulate_batch(pool);
 	tp_advice_include(&pool->advice, times);
@@ -103,7 +74,7 @@ is_of_relation(const BufferPoolAdviceRelation *relation, const BufferTag *page)
  * Abbadi, ICDT 2005).
  */
 static uint32
-relation_of(Advised *pool, const BufferTag *page)
+relation_of(BufferPoolAdvised *pool, const BufferTag *page)
 {
 	BufferPoolAdviceRelation *relations = pool->published.relations;
 	uint32		least = 0;
@@ -141,7 +112,7 @@ time_of(const BufferPoolSample *sample, uint64 now)
 static void
 take(const BufferPoolSample *sample, uint64 now)
 {
-	Advised    *pool = advised[sample->pool];
+	BufferPoolAdvised *pool = advised[sample->pool];
 	tp_advice_reference *reference;
 	uint32		relation;
 
@@ -158,7 +129,7 @@ take(const BufferPoolSample *sample, uint64 now)
 	};
 	reference->kind = sample->kind;
 	reference->relation = relation;
-	if (++pool->count == BATCH)
+	if (++pool->count == BUFFERPOOL_ADVICE_BATCH)
 		simulate_batch(pool);
 }
 
@@ -176,7 +147,7 @@ BufferPoolTakeSamples(void)
 	{
 		BufferPoolSample sample;
 
-		if (i % BATCH == 0)
+		if (i % BUFFERPOOL_ADVICE_BATCH == 0)
 			CHECK_FOR_INTERRUPTS();
 		if (!BufferPoolTakeSample(&sample))
 			return false;
@@ -185,114 +156,7 @@ BufferPoolTakeSamples(void)
 	return true;
 }
 
-/* Before the first pool is followed. */
-void
-BufferPoolBeginAdvice(void)
-{
-	services = BufferPoolServices;
-	services.is_dirty = NULL;
-	services.extents = NULL;
-}
-
 /* ---- a simulation begins ---- */
-
-/* A resident page of the sample. */
-typedef struct SeedPage
-{
-	tp_page		page;
-	uint32		usage;			/* as the clock has it */
-} SeedPage;
-
-static int
-compare_seeds(const void *a, const void *b)
-{
-	const SeedPage *x = a;
-	const SeedPage *y = b;
-
-	return (x->usage > y->usage) - (x->usage < y->usage);
-}
-
-/* Let the pages in that are in the pool, the least used first. */
-static void
-seed(Advised *pool, int number)
-{
-	int			most = 2 * pool->advice.frames + BUFFERPOOL_LEAST_SAMPLE;
-	SeedPage   *seeds = palloc_array(SeedPage, most);
-	tp_access	access = BufferPoolAccessAt(BufferPoolNow(), 0);
-	int			n = 0;
-
-	for (int buf_id = 0; buf_id < NBuffers && n < most; buf_id++)
-	{
-		BufferDesc *buf = GetBufferDescriptor(buf_id);
-		uint32		buf_state;
-		BufferTag	tag;
-
-		/* most are not in the sample, which can be seen without the lock */
-		if (BufferPoolNumber(BufferPoolOf(buf_id)) != number ||
-			!tp_page_sampled(BufferPoolSamplePage(&buf->tag), pool->advice.rate))
-			continue;
-		buf_state = LockBufHdr(buf);
-		tag = buf->tag;
-		UnlockBufHdr(buf, buf_state);
-		if (!(buf_state & BM_TAG_VALID))
-			continue;
-		seeds[n].page = BufferTagPage(&tag);
-		seeds[n++].usage = BUF_STATE_GET_USAGECOUNT(buf_state);
-	}
-	qsort(seeds, n, sizeof(SeedPage), compare_seeds);
-	for (int i = 0; i < n; i++)
-		tp_advice_seed(&pool->advice, seeds[i].page, &access);
-	pfree(seeds);
-}
-
-/* Is the policy for miniatures?  Some ask what is not known of them. */
-static bool
-can_simulate(const tp_policy *policy)
-{
-	return policy != NULL && (policy->flags & TP_READS_EXTENTS) == 0;
-}
-
-static bool
-is_listed(const tp_advice_policy *policies, int n, const tp_policy *policy)
-{
-	for (int i = 0; i < n; i++)
-		if (policies[i].policy == policy)
-			return true;
-	return false;
-}
-
-/*
- * The policies to be simulated: the pool's own, and those of the setting that
- * the server has.  Returns how many.
- */
-static int
-choose_policies(Advised *pool, tp_advice_policy *policies)
-{
-	char	   *list = pstrdup(bufferpool_advice_algorithms);
-	char		(*names)[NAMEDATALEN] = pool->published.algorithms;
-	List	   *others = NIL;
-	ListCell   *cell;
-	int			n = 1;
-
-	policies[0].policy = FindBufferPoolPolicy(pool->algorithm, NULL);
-	memcpy(policies[0].params, pool->params, sizeof(policies[0].params));
-	strlcpy(names[0], pool->algorithm, NAMEDATALEN);
-	if (!SplitIdentifierString(list, ',', &others))
-		return n;
-	foreach(cell, others)
-	{
-		const char *name;
-		const tp_policy *policy = FindBufferPoolPolicy(lfirst(cell), &name);
-
-		if (n == TP_ADVICE_POLICIES || !can_simulate(policy) ||
-			is_listed(policies, n, policy))
-			continue;
-		policies[n].policy = policy;
-		tp_policy_defaults(policy, policies[n].params);
-		strlcpy(names[n++], name, NAMEDATALEN);
-	}
-	return n;
-}
 
 static void
 read_counts(const BufferPool *pool, uint64 *requests, uint64 *reads)
@@ -306,7 +170,7 @@ read_counts(const BufferPool *pool, uint64 *requests, uint64 *reads)
 
 /* Let others see what is known of the pool so far. */
 static void
-publish(Advised *pool, int number)
+publish(BufferPoolAdvised *pool, int number)
 {
 	BufferPoolAdvice *published = &pool->published;
 	const tp_advice *advice = &pool->advice;
@@ -346,7 +210,7 @@ unpublish(int number)
 void
 BufferPoolForgetAdvice(int number)
 {
-	Advised    *pool = advised[number];
+	BufferPoolAdvised *pool = advised[number];
 
 	if (pool == NULL)
 		return;
@@ -355,78 +219,11 @@ BufferPoolForgetAdvice(int number)
 	MemoryContextDelete(pool->context);
 }
 
-/* Bytes that a pool may have for its miniatures. */
-static Size
-memory_for_miniatures(void)
-{
-	Size		all = (Size) bufferpool_advice_memory * 1024;
-
-	return all - sizeof(Advised) - sizeof(BufferPoolAdvice) -
-		BufferPoolSamplingMemory();
-}
-
-/*
- * Make a simulation of the pool in which nothing has happened yet.  buffers:
- * those that are 100 %.  NULL if there is not enough memory.
- */
-static Advised *
-make_advised(BufferPool *buffer_pool, const BufferPoolDefinition *definition,
-			 int buffers)
-{
-	int			number = BufferPoolNumber(buffer_pool);
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
-												  "buffer pool advice",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	Advised    *pool = palloc0_object(Advised);
-	tp_advice_policy policies[TP_ADVICE_POLICIES];
-	uint32		most;			/* frames that memory admits */
-	uint32		frames;
-	Size		memory;
-	int			n;
-
-	pool->context = context;
-	strlcpy(pool->algorithm, definition->running, NAMEDATALEN);
-	memcpy(pool->params, definition->params, sizeof(pool->params));
-	if (!BufferPoolHasAlgorithm(buffer_pool))
-		tp_policy_defaults(FindBufferPoolPolicy(BUFFERPOOL_CLOCK, NULL),
-						   pool->params);
-	n = choose_policies(pool, policies);
-	most = tp_advice_frames(policies, n, buffers, buffers,
-							memory_for_miniatures());
-	if (limited[number] >= most)
-		limited[number] = 0;	/* it is the memory that limits it */
-	frames = limited[number] == 0 ? most :
-		tp_advice_frames(policies, n, buffers, limited[number],
-						 memory_for_miniatures());
-	if (frames == 0)
-	{
-		MemoryContextSwitchTo(old);
-		MemoryContextDelete(context);
-		return NULL;
-	}
-	memory = tp_advice_memory(policies, n, frames);
-	tp_advice_init(&pool->advice, policies, n, buffers, frames, BUFFERPOOL_SEED,
-				   &services, palloc(memory));
-	BufferPoolBeginBurst(&pool->burst, BufferPoolNow());
-	pool->published.valid = true;
-	pool->published.since = GetCurrentTimestamp();
-	pool->published.frames = frames;
-	pool->published.sample_rate = tp_sample_fraction(pool->advice.rate);
-	pool->published.memory = memory + sizeof(Advised) + sizeof(BufferPoolAdvice);
-	pool->published.began_with = buffers;
-	pool->published.policies = n;
-	for (int size = 0; size < TP_ADVICE_SIZES; size++)
-		pool->published.buffers[size] = tp_advice_size(&pool->advice, size);
-	MemoryContextSwitchTo(old);
-	return pool;
-}
-
 /* Let references to the pool's pages come in. */
 static void
-begin(Advised *pool, int number)
+begin(BufferPoolAdvised *pool, int number)
 {
-	seed(pool, number);
+	BufferPoolSeedAdvised(pool, number);
 	advised[number] = pool;
 	publish(pool, number);
 	BufferPoolSetSampleRate(number, pool->advice.rate);
@@ -435,20 +232,22 @@ begin(Advised *pool, int number)
 static void
 begin_pool(BufferPool *buffer_pool, const BufferPoolDefinition *definition)
 {
-	Advised    *pool = make_advised(buffer_pool, definition,
-									BufferPoolSize(buffer_pool));
+	int			number = BufferPoolNumber(buffer_pool);
+	BufferPoolAdvised *pool = BufferPoolMakeAdvised(buffer_pool, definition,
+													BufferPoolSize(buffer_pool),
+													&limited[number]);
 
 	if (pool == NULL)
 		return;
 	read_counts(buffer_pool, &pool->requests, &pool->reads);
-	begin(pool, BufferPoolNumber(buffer_pool));
+	begin(pool, number);
 }
 
 /* ---- each second ---- */
 
 /* Include what has been simulated so far, unless that is to wait. */
 static void
-include_what_counts(Advised *pool)
+include_what_counts(BufferPoolAdvised *pool)
 {
 	uint64		now = BufferPoolNow();
 
@@ -463,12 +262,12 @@ is_stable(const BufferPoolDefinition *definition)
 {
 	return definition->name[0] != '\0' && definition->running[0] != '\0' &&
 		!definition->leaving &&
-		can_simulate(FindBufferPoolPolicy(definition->running, NULL));
+		BufferPoolCanSimulate(FindBufferPoolPolicy(definition->running, NULL));
 }
 
 /* Is this still the pool that the simulation began with? */
 static bool
-is_same(const Advised *pool, const BufferPool *buffer_pool,
+is_same(const BufferPoolAdvised *pool, const BufferPool *buffer_pool,
 		const BufferPoolDefinition *definition)
 {
 	double		grown = (double) BufferPoolSize(buffer_pool) /
@@ -499,7 +298,7 @@ BufferPoolFollowAdvised(int number)
 
 /* Let sums fade so that they amount to those of the last window. */
 static void
-fade(Advised *pool, double seconds)
+fade(BufferPoolAdvised *pool, double seconds)
 {
 	BufferPoolAdvice *published = &pool->published;
 	double		share;
@@ -520,7 +319,7 @@ fade(Advised *pool, double seconds)
 }
 
 static void
-count(Advised *pool, BufferPool *buffer_pool, double seconds)
+count(BufferPoolAdvised *pool, BufferPool *buffer_pool, double seconds)
 {
 	uint64		requests;
 	uint64		reads;
@@ -544,7 +343,7 @@ count(Advised *pool, BufferPool *buffer_pool, double seconds)
 void
 BufferPoolPublishAdvised(int number, double seconds)
 {
-	Advised    *pool = advised[number];
+	BufferPoolAdvised *pool = advised[number];
 
 	if (pool == NULL)
 		return;
@@ -565,13 +364,13 @@ BufferPoolAdvisedPageTime(int number)
 /* ---- bursts ---- */
 
 static uint32
-count_miniatures(const Advised *pool)
+count_miniatures(const BufferPoolAdvised *pool)
 {
 	return pool->advice.policies * TP_ADVICE_SIZES;
 }
 
 static void
-follow_burst(Advised *pool, int number, double passages)
+follow_burst(BufferPoolAdvised *pool, int number, double passages)
 {
 	uint64		now = BufferPoolNow();
 	BufferPoolBurst *burst = &pool->burst;
@@ -620,7 +419,7 @@ BufferPoolFollowBursts(void)
 
 /* Go on with what another sample of the same pool has found. */
 static void
-take_over(Advised *pool, const Advised *old, int number)
+take_over(BufferPoolAdvised *pool, const BufferPoolAdvised *old, int number)
 {
 	BufferPoolAdvice *published = &pool->published;
 	double		share = published->sample_rate / old->published.sample_rate;
@@ -649,7 +448,7 @@ take_over(Advised *pool, const Advised *old, int number)
 void
 BufferPoolReadSampleSize(int number, BufferPoolSampleSize *size)
 {
-	Advised    *pool = advised[number];
+	BufferPoolAdvised *pool = advised[number];
 
 	MemSet(size, 0, sizeof(*size));
 	if (pool == NULL)
@@ -670,8 +469,8 @@ BufferPoolLimitSample(int number, uint32 frames)
 {
 	BufferPool *buffer_pool = &BufferPools[number];
 	BufferPoolDefinition definition;
-	Advised    *pool;
-	Advised    *old;
+	BufferPoolAdvised *pool;
+	BufferPoolAdvised *old;
 
 	limited[number] = frames;
 	BufferPoolReadDefinition(buffer_pool, &definition);
@@ -682,11 +481,12 @@ BufferPoolLimitSample(int number, uint32 frames)
 		return;
 	}
 	include_what_counts(advised[number]);
-	old = palloc_object(Advised);
+	old = palloc_object(BufferPoolAdvised);
 	*old = *advised[number];
 	advised[number] = NULL;
 	MemoryContextDelete(old->context);	/* there is memory for one of them */
-	pool = make_advised(buffer_pool, &definition, old->published.began_with);
+	pool = BufferPoolMakeAdvised(buffer_pool, &definition,
+								 old->published.began_with, &limited[number]);
 	if (pool != NULL)
 	{
 		take_over(pool, old, number);

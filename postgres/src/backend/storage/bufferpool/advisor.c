@@ -204,7 +204,6 @@ BufferPoolAdvisorMain(Datum main_arg)
 	BackgroundWorkerUnblockSignals();
 	/* to no database, to take part in ProcSignal barriers */
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	BufferPoolBeginAdvice();
 	before_shmem_exit(end_at_exit, 0);
 	BufferPoolBeginSampling();
 	follow_all();

@@ -32,11 +32,11 @@
 #include "storage/bufferpool_internals.h"
 
 /*
- * References of a burst for each frame that stands for the pool's, and of these
- * the ones that do not count: the largest miniature has two frames for each.
+ * References of a burst for each frame that stands for the pool's: those that do
+ * not count (the largest miniature has two frames for each), and those that do.
  */
-#define REFERENCES_PER_FRAME 32
 #define WARMING_PER_FRAME 4
+#define COUNTING_PER_FRAME 28
 
 /*
  * Of so many seconds unused time is kept.  Chosen, not measured: these are less
@@ -72,6 +72,7 @@ begin_again(BufferPoolBurst *burst, uint64 now)
 	burst->warming = true;
 	burst->since = now;
 	burst->references = 0;
+	burst->not_counted = 0;
 }
 
 /* At its end it rests, if more time has been used than there was. */
@@ -81,6 +82,7 @@ end(BufferPoolBurst *burst, double cost, double passages, uint64 now)
 	burst->passages = cost * 1e6 / Max(1, now - burst->since);
 	burst->since = now;
 	burst->references = 0;
+	burst->not_counted = 0;
 	burst->unused -= cost;
 	if (burst->unused >= 0)
 		return BUFFERPOOL_BURST_INCLUDES;
@@ -126,9 +128,11 @@ BufferPoolFollowBurst(BufferPoolBurst *burst, uint32 frames, uint32 miniatures,
 	{
 		burst->warming = false;
 		burst->counts_since = now;
+		burst->not_counted = burst->references;
 		return BUFFERPOOL_BURST_COUNTS;
 	}
-	if (burst->references >= (uint64) frames * REFERENCES_PER_FRAME)
+	if (!burst->warming && burst->references - burst->not_counted >=
+		(uint64) frames * COUNTING_PER_FRAME)
 		return end(burst, cost, passages, now);
 	/* references have become rarer since the last burst */
 	if (burst->passages * took > cost * 1e6)
