@@ -17,6 +17,7 @@ from tidepool.server import Instance
 KINDS = (
     "read_eio",
     "read_short",
+    "read_nothing",
     "read_flip",
     "read_shifted",
     "write_eio",
@@ -33,15 +34,15 @@ KINDS = (
 # that cost no page
 HARMLESS = ("no_space", "read_slow", "write_slow")
 # the counter that sees them; of the others: bad_pages
-SEEN = dict.fromkeys(("read_eio", "read_short", "gone"), "read_errors") | dict.fromkeys(
-    ("write_eio", "write_short", "write_enospc", "write_erofs"), "write_errors"
-)
+SEEN = dict.fromkeys(
+    ("read_eio", "read_short", "read_nothing", "gone"), "read_errors"
+) | dict.fromkeys(("write_eio", "write_short", "write_enospc", "write_erofs"), "write_errors")
 
 
 class Faults:
     """The faults of an SSD: ssd_faults.c does them in a server that is started meanwhile."""
 
-    LAYOUT = struct.Struct(f"QQ{len(KINDS)}I{len(KINDS)}I")
+    LAYOUT = struct.Struct(f"QQ{3 * len(KINDS)}II")
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         library = built("ssd_faults", directory)
@@ -60,13 +61,18 @@ class Faults:
             value = int(65536 * rates.get(kind, 0))
             self._map[offset + 4 * i : offset + 4 * i + 4] = struct.pack("I", value)
 
+    def only_in_ring(self) -> None:
+        """Of reads, only those by io_uring fail."""
+        self._map[-4:] = struct.pack("I", 1)
+
     def seed(self, seed: int) -> None:
         """Begin another sequence of random numbers."""
         self._map[:16] = struct.pack("QQ", seed, 0)
 
-    def done(self, kind: str) -> int:
-        """Faults of this kind so far."""
-        return int(self.LAYOUT.unpack(self._map)[2 + len(KINDS) + KINDS.index(kind)])
+    def done(self, kind: str, *, in_ring: bool = False) -> int:
+        """Faults of this kind so far: all, or those of reads by io_uring."""
+        counters = 2 + (2 if in_ring else 1) * len(KINDS)
+        return int(self.LAYOUT.unpack(self._map)[counters + KINDS.index(kind)])
 
 
 class Background(threading.Thread):

@@ -6,6 +6,9 @@
  * with the rates that a file of settings says, which the test maps and changes
  * while the server runs.  The random numbers depend on the seed in it and on how
  * many calls there have been.  Counts what it has done.
+ *
+ * Reads by io_uring fail in the same ways: entries of the submission queue are
+ * changed before the kernel sees them, and bits after it has read.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,11 +22,16 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#if __has_include(<liburing.h>)
+#include <liburing.h>
+#define HAVE_IO_URING
+#endif
 
 enum
 {
 	READ_EIO,					/* a read fails */
 	READ_SHORT,					/* it gives only a part */
+	READ_NOTHING,				/* it gives no byte, as behind the end */
 	READ_FLIP,					/* a bit is wrong */
 	READ_SHIFTED,				/* it gives another page */
 	WRITE_EIO,					/* a write fails */
@@ -47,6 +55,8 @@ typedef struct Faults
 	uint64_t	calls;
 	uint32_t	rates[KINDS];	/* of 65536 calls */
 	uint32_t	done[KINDS];
+	uint32_t	in_ring[KINDS]; /* those of them that struck io_uring */
+	uint32_t	only_in_ring;	/* other reads are spared */
 } Faults;
 
 static Faults *faults;
@@ -56,6 +66,22 @@ static Faults *faults;
 
 #define MAX_FDS 65536
 static unsigned char is_ssd[MAX_FDS];
+
+/*
+ * A bit to flip when a read by io_uring is complete.  Any process can complete
+ * it, so these are in memory that all processes share; the buffer and the I/O's
+ * user data mean the same in all of them.
+ */
+typedef struct Flip
+{
+	uint64_t	read;			/* the user data of the read; 0: none;
+								 * CLAIMED: byte is about to be set */
+	unsigned char *byte;
+} Flip;
+
+#define CLAIMED UINT64_MAX
+#define FLIP_BITS 10			/* of the index, a hash of the user data */
+static Flip *flips;
 
 __attribute__((constructor)) static void
 begin(void)
@@ -69,6 +95,10 @@ begin(void)
 	if (faults == MAP_FAILED)
 		faults = NULL;
 	close(fd);
+	flips = mmap(NULL, sizeof(Flip) << FLIP_BITS, PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (flips == MAP_FAILED)
+		abort();
 }
 
 /* The next function of this name: the C library's. */
@@ -156,12 +186,16 @@ pread64(int fd, void *buffer, size_t size, off64_t offset)
 {
 	ssize_t		bytes;
 
+	if (faults != NULL && faults->only_in_ring)
+		return NEXT(pread64) (fd, buffer, size, offset);
 	if (strikes(fd, GONE))
 		return fail(ENODEV);
 	if (strikes(fd, READ_EIO))
 		return fail(EIO);
 	if (strikes(fd, READ_SLOW))
 		usleep(SLOW_READ_MICROSECONDS);
+	if (strikes(fd, READ_NOTHING))
+		return 0;
 	if (strikes(fd, READ_SHORT))
 		size /= 2;
 	if (offset > 0 && strikes(fd, READ_SHIFTED))
@@ -183,12 +217,16 @@ preadv64(int fd, const struct iovec *parts, int count, off64_t offset)
 {
 	ssize_t		bytes;
 
+	if (faults != NULL && faults->only_in_ring)
+		return NEXT(preadv64) (fd, parts, count, offset);
 	if (strikes(fd, GONE))
 		return fail(ENODEV);
 	if (strikes(fd, READ_EIO))
 		return fail(EIO);
 	if (strikes(fd, READ_SLOW))
 		usleep(SLOW_READ_MICROSECONDS);
+	if (strikes(fd, READ_NOTHING))
+		return 0;
 	if (count > 1 && strikes(fd, READ_SHORT))
 		count /= 2;
 	if (offset > 0 && strikes(fd, READ_SHIFTED))
@@ -204,6 +242,112 @@ preadv(int fd, const struct iovec *parts, int count, off_t offset)
 {
 	return preadv64(fd, parts, count, offset);
 }
+
+/* ---- reads by io_uring: the tier writes with pwrite() under any io_method ---- */
+
+#ifdef HAVE_IO_URING
+
+#define BEYOND_END (UINT64_C(1) << 40)	/* of any test's file */
+
+static bool
+strikes_in_ring(int fd, int kind)
+{
+	if (!strikes(fd, kind))
+		return false;
+	__atomic_fetch_add(&faults->in_ring[kind], 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+static Flip *
+flip_of(uint64_t read)
+{
+	return &flips[read * UINT64_C(0x9e3779b97f4a7c15) >> (64 - FLIP_BITS)];
+}
+
+/* Flip a bit of this part of a read, unless a read in flight has its place. */
+static void
+flip_later(const struct io_uring_sqe *read, struct iovec part)
+{
+	Flip	   *flip = flip_of(read->user_data);
+	uint64_t	none = 0;
+
+	if (!__atomic_compare_exchange_n(&flip->read, &none, CLAIMED, false,
+									 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	if (!strikes_in_ring(read->fd, READ_FLIP))
+	{
+		__atomic_store_n(&flip->read, 0, __ATOMIC_RELEASE);
+		return;
+	}
+	flip->byte = (unsigned char *) part.iov_base + faults->calls % part.iov_len;
+	__atomic_store_n(&flip->read, read->user_data, __ATOMIC_RELEASE);
+}
+
+static void
+flip_now(const struct io_uring_cqe *completed)
+{
+	Flip	   *flip = flip_of(completed->user_data);
+
+	if (__atomic_load_n(&flip->read, __ATOMIC_ACQUIRE) != completed->user_data)
+		return;
+	if (completed->res > 0)
+		*flip->byte ^= 1;
+	__atomic_store_n(&flip->read, 0, __ATOMIC_RELEASE);
+}
+
+/* The length of an entry is in bytes, or in parts if there are several. */
+static void
+strike_read(struct io_uring_sqe *read)
+{
+	void	   *address = (void *) (uintptr_t) read->addr;
+	struct iovec first = {.iov_base = address, .iov_len = read->len};
+
+	if (read->opcode == IORING_OP_READV)
+		first = *(const struct iovec *) address;
+	if (strikes_in_ring(read->fd, GONE) || strikes_in_ring(read->fd, READ_EIO))
+	{
+		read->fd = -1;			/* the read completes with EBADF */
+		return;
+	}
+	if (strikes_in_ring(read->fd, READ_SLOW))
+		usleep(SLOW_READ_MICROSECONDS);
+	if (strikes_in_ring(read->fd, READ_NOTHING))
+		read->off = BEYOND_END;
+	if (read->len > 1 && strikes_in_ring(read->fd, READ_SHORT))
+		read->len /= 2;
+	if (read->off > 0 && strikes_in_ring(read->fd, READ_SHIFTED))
+		read->off -= first.iov_len;
+	flip_later(read, first);
+}
+
+int
+io_uring_submit(struct io_uring *ring)
+{
+	struct io_uring_sq *queue = &ring->sq;
+
+	for (unsigned i = queue->sqe_head; faults != NULL && i != queue->sqe_tail; i++)
+	{
+		/* not ring_mask, which older versions of the library do not have */
+		struct io_uring_sqe *entry = &queue->sqes[i & *queue->kring_mask];
+
+		if (entry->opcode == IORING_OP_READ || entry->opcode == IORING_OP_READV)
+			strike_read(entry);
+	}
+	return NEXT(io_uring_submit) (ring);
+}
+
+/* The server takes completions from here only, each once. */
+unsigned
+io_uring_peek_batch_cqe(struct io_uring *ring, struct io_uring_cqe **completed,
+						unsigned count)
+{
+	count = NEXT(io_uring_peek_batch_cqe) (ring, completed, count);
+	for (unsigned i = 0; faults != NULL && i < count; i++)
+		flip_now(completed[i]);
+	return count;
+}
+
+#endif
 
 /* ---- writes ---- */
 
