@@ -43,8 +43,8 @@ BufferPoolSampling(void)
 
 /*
  * References that there is room for, a power of two; 128 KiB.  Chosen, not
- * measured: it takes a sixth of a second to fill at the rate to which the advisor
- * limits the sample.
+ * measured: it takes a sixtieth of a second to fill at the rate above which the
+ * sample is halved, with four algorithms.
  */
 #define BUFFERPOOL_SAMPLES 4096
 

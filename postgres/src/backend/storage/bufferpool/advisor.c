@@ -51,18 +51,6 @@ bool		bufferpool_advice;
 #define TICKS_UNTIL_SMALLER 2
 #define TICKS_UNTIL_LARGER 60
 
-/*
- * With no reference for so many looks, the next is after as many of them: so an
- * idle server wakes up once in ten seconds.
- */
-#define ROUNDS_UNTIL_IDLE 100
-
-/*
- * Ticks between two looks at the size of the sample; fewer if references are
- * dropped.
- */
-#define TICKS_PER_ADJUSTMENT 10
-
 /* ---- the worker ---- */
 
 /* Each second. */
