@@ -12,8 +12,7 @@ loop      an index scan over 105 % of the buffers, again and again: a cliff
 plateau   such scans over 60 % of them, beside rare lookups all over the table
 mix       all of these
 
-Both start with empty buffers.  Other load on the machine matters: the advisor
-rests between bursts of references, and reckons by time what they stand for.
+Both start with empty buffers.
 
 Throughput (--price): sessions on a server with advice and on one without take
 turns; see pgbench.py.  All pages are resident, so nothing hides the price.

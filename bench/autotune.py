@@ -10,8 +10,10 @@ has left.  The phases follow one another, four with self-tuning; "steady" is
 one phase twice as long, whose second half counts, from an even layout.
 
 A phase of 30 seconds with an interval of a second stands for one of five
-minutes with the default interval of ten.  What is reported are counts: other
-load on the machine makes phases have fewer transactions, no more.
+minutes with the default interval of ten: a phase always has 30 intervals.  But
+the advisor rests between bursts of references for as long in a short phase as in
+a long one.  What is reported are counts: other load on the machine makes phases
+have fewer transactions, no more.
 
 Needs make postgres.
 """
@@ -21,6 +23,7 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
@@ -37,13 +40,13 @@ BUFFERS = SHARED * 128
 BOTH = BUFFERS * 3 // 4  # of the two pools
 ROWS = BOTH  # of each table, a page each
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the first pool
+INTERVALS = 30  # of a phase
 GOALS = {"changing": 5.0, "steady": 2.0}  # per cent
 CLIENTS = 4
 SETTINGS = {
     "shared_buffers": f"{SHARED}MB",
     "max_connections": "20",
     "bufferpool.advice": "on",
-    "bufferpool.autotune_interval": "1s",
     "bufferpool.advice_algorithms": "",
 }
 
@@ -118,13 +121,15 @@ def run_phase(server: Instance, phase: str, seconds: int) -> Reads:
     return Reads(int(found.group(1)), int(server.query(counted)) - before)
 
 
-def static(server: Instance, algorithm: str, seconds: int) -> dict[str, tuple[float, float]]:
+def static(
+    server: Instance, algorithm: str, shares: Sequence[float], seconds: int
+) -> dict[str, tuple[float, float]]:
     """Of each phase the least reads for a transaction, and the share it takes.
 
     As with self-tuning, the phases before have left their pages.
     """
     best: dict[str, tuple[float, float]] = {}
-    for share in SHARES:
+    for share in shares:
         lay_out(server, algorithm, share)
         run_phase(server, "first", seconds)
         for phase in ("second", "first"):
@@ -138,11 +143,14 @@ def set_autotune(server: Instance, value: str) -> None:
     server.query(f"ALTER SYSTEM SET bufferpool.autotune = {value}", "SELECT pg_reload_conf()")
 
 
-def compare(directory: Path, algorithm: str, seconds: int) -> list[tuple[str | int | float, ...]]:
+def compare(
+    directory: Path, algorithm: str, shares: Sequence[float], seconds: int
+) -> list[tuple[str | int | float, ...]]:
     """Rows of the table."""
     rows: list[tuple[str | int | float, ...]] = []
-    with serving(directory, "clock", SETTINGS) as server:
-        best = static(server, algorithm, seconds)
+    settings = SETTINGS | {"bufferpool.autotune_interval": f"{1000 * seconds // INTERVALS}ms"}
+    with serving(directory, "clock", settings) as server:
+        best = static(server, algorithm, shares, seconds)
         lay_out(server, algorithm, 0.5)
         set_autotune(server, "on")
         run_phase(server, "first", seconds)  # warm
@@ -172,12 +180,19 @@ def main() -> None:
     )
     parser.add_argument("algorithm", nargs="*", default=["lru"])
     parser.add_argument("--phase", type=int, default=30, help="seconds, default: %(default)s")
+    parser.add_argument(
+        "--shares",
+        type=float,
+        nargs="+",
+        default=SHARES,
+        help="of the first pool, in static layouts",
+    )
     options = parser.parse_args()
     rows = []
     with scratch() as directory:
         make_tables(directory)
         for algorithm in options.algorithm:
-            rows += compare(directory, algorithm, options.phase)
+            rows += compare(directory, algorithm, options.shares, options.phase)
     columns = (
         *("algorithm", "workload", "phase", "transactions", "best static", "its share"),
         *("self-tuned", "% more", "goal", ""),

@@ -17,6 +17,13 @@ const uint32_t tp_advice_percent[TP_ADVICE_SIZES] =
 /* The number of 100 %. */
 #define HERE 5
 
+/*
+ * If references and misses of the pool as it is go along so closely, from group to
+ * group, that the square of their correlation is above 1 less this, what goes along
+ * with either cannot be told apart.  Chosen, not measured.
+ */
+#define LEAST_DETERMINANT 0.001
+
 /* Frames for each of which all sizes are whole numbers. */
 #define WHOLE 20
 
@@ -130,13 +137,12 @@ tp_advice_resized(tp_advice *advice, uint32_t pool_frames)
 /* ---- references ---- */
 
 static inline void
-add_misses(tp_advice_sums *sums, double misses, uint32_t group,
-		   uint32_t relation)
+add(tp_advice_sums *sums, double n, uint32_t group, uint32_t relation)
 {
-	sums->misses += misses;
-	sums->of_group[group] += misses;
+	sums->all += n;
+	sums->of_group[group] += n;
 	if (relation < TP_ADVICE_RELATIONS)
-		sums->of_relation[relation] += misses;
+		sums->of_relation[relation] += n;
 }
 
 /* What a miss in this miniature is of the pool as it is. */
@@ -166,11 +172,11 @@ refer(tp_advice *advice, uint32_t policy, uint32_t size,
 								   &reference->access) ||
 			reference->kind == TP_ADVICE_NEW)
 			continue;
-		add_misses(&advice->recent.of[policy][size], 1, key % TP_ADVICE_GROUPS,
-				   reference->relation);
+		add(&advice->recent.of[policy][size], 1, key % TP_ADVICE_GROUPS,
+			reference->relation);
 		if (here > 0)
-			add_misses(&advice->recent.here, here, key % TP_ADVICE_GROUPS,
-					   reference->relation);
+			add(&advice->recent.here, here, key % TP_ADVICE_GROUPS,
+				reference->relation);
 	}
 }
 
@@ -178,6 +184,10 @@ void
 tp_advice_refer(tp_advice *advice, const tp_advice_reference *references,
 				size_t n)
 {
+	for (size_t i = 0; i < n; i++)
+		add(&advice->recent.references, 1,
+			tp_page_key(references[i].page) % TP_ADVICE_GROUPS,
+			references[i].relation);
 	for (uint32_t policy = 0; policy < advice->policies; policy++)
 		for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
 			refer(advice, policy, size, references, n);
@@ -195,16 +205,18 @@ tp_advice_seed(tp_advice *advice, tp_page page, const tp_access *access)
 }
 
 void
-tp_advice_count(tp_advice *advice, uint64_t requests, uint64_t reads)
+tp_advice_weigh(tp_advice *advice, double times, uint64_t requests,
+				uint64_t reads)
 {
-	advice->requests += (double) requests;
-	advice->reads += (double) reads;
+	advice->times = times;
+	advice->recent_requests = (double) requests;
+	advice->recent_reads = (double) reads;
 }
 
 static void
 scale(tp_advice_sums *sums, double share)
 {
-	sums->misses *= share;
+	sums->all *= share;
 	for (uint32_t i = 0; i < TP_ADVICE_GROUPS; i++)
 		sums->of_group[i] *= share;
 	for (uint32_t i = 0; i < TP_ADVICE_RELATIONS; i++)
@@ -214,35 +226,63 @@ scale(tp_advice_sums *sums, double share)
 static void
 scale_totals(tp_advice *advice, double share)
 {
+	scale(&advice->included.references, share);
 	scale(&advice->included.here, share);
 	for (uint32_t policy = 0; policy < advice->policies; policy++)
 		for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
 			scale(&advice->included.of[policy][size], share);
 }
 
-/* Move what is recent to what is included, so many times. */
-static void
-include(tp_advice_sums *included, tp_advice_sums *recent, double times)
+/* What is included, and what is recent, as weighed. */
+static tp_advice_sums
+sum_up(const tp_advice *advice, const tp_advice_sums *included,
+	   const tp_advice_sums *recent)
 {
-	included->misses += times * recent->misses;
+	double		times = advice->times;
+	tp_advice_sums sums = *included;
+
+	sums.all += times * recent->all;
 	for (uint32_t i = 0; i < TP_ADVICE_GROUPS; i++)
-		included->of_group[i] += times * recent->of_group[i];
+		sums.of_group[i] += times * recent->of_group[i];
 	for (uint32_t i = 0; i < TP_ADVICE_RELATIONS; i++)
-		included->of_relation[i] += times * recent->of_relation[i];
-	memset(recent, 0, sizeof(*recent));
+		sums.of_relation[i] += times * recent->of_relation[i];
+	return sums;
+}
+
+static tp_advice_sums
+all_references(const tp_advice *advice)
+{
+	return sum_up(advice, &advice->included.references,
+				  &advice->recent.references);
+}
+
+static tp_advice_sums
+misses_here(const tp_advice *advice)
+{
+	return sum_up(advice, &advice->included.here, &advice->recent.here);
+}
+
+static tp_advice_sums
+misses_of(const tp_advice *advice, uint32_t policy, uint32_t size)
+{
+	return sum_up(advice, &advice->included.of[policy][size],
+				  &advice->recent.of[policy][size]);
 }
 
 void
-tp_advice_include(tp_advice *advice, double times)
+tp_advice_include(tp_advice *advice)
 {
 	tp_advice_totals *included = &advice->included;
-	tp_advice_totals *recent = &advice->recent;
 
-	include(&included->here, &recent->here, times);
+	included->references = all_references(advice);
+	included->here = misses_here(advice);
 	for (uint32_t policy = 0; policy < advice->policies; policy++)
 		for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
-			include(&included->of[policy][size], &recent->of[policy][size],
-					times);
+			included->of[policy][size] = misses_of(advice, policy, size);
+	advice->requests += advice->recent_requests;
+	advice->reads += advice->recent_reads;
+	memset(&advice->recent, 0, sizeof(advice->recent));
+	tp_advice_weigh(advice, 0, 0, 0);
 }
 
 void
@@ -270,6 +310,7 @@ tp_advice_take_over(tp_advice *advice, const tp_advice *old)
 static void
 drop_relation(tp_advice_totals *totals, uint32_t relation)
 {
+	totals->references.of_relation[relation] = 0;
 	totals->here.of_relation[relation] = 0;
 	for (uint32_t policy = 0; policy < TP_ADVICE_POLICIES; policy++)
 		for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
@@ -285,62 +326,93 @@ tp_advice_drop_relation(tp_advice *advice, uint32_t relation)
 
 /* ---- estimates ---- */
 
-/*
- * The coefficient of the control variate with the least variance: with how many
- * misses of these one of the pool's as it is goes along.
- */
+/* The sum of both sums' deviations from their means, multiplied, over the groups. */
 static double
-coefficient(const tp_advice *advice, const tp_advice_sums *sums)
+covariation(const tp_advice_sums *a, const tp_advice_sums *b)
 {
-	double		mean = sums->misses / TP_ADVICE_GROUPS;
-	double		mean_here = advice->included.here.misses / TP_ADVICE_GROUPS;
-	double		covariance = 0;
-	double		variance = 0;
+	double		mean_a = a->all / TP_ADVICE_GROUPS;
+	double		mean_b = b->all / TP_ADVICE_GROUPS;
+	double		sum = 0;
 
 	for (uint32_t i = 0; i < TP_ADVICE_GROUPS; i++)
-	{
-		double		off = advice->included.here.of_group[i] - mean_here;
+		sum += (a->of_group[i] - mean_a) * (b->of_group[i] - mean_b);
+	return sum;
+}
 
-		covariance += (sums->of_group[i] - mean) * off;
-		variance += off * off;
-	}
-	return variance > 0 ? covariance / variance : 0;
+double
+tp_advice_counted_requests(const tp_advice *advice)
+{
+	return advice->requests + advice->recent_requests;
+}
+
+double
+tp_advice_counted_reads(const tp_advice *advice)
+{
+	return advice->reads + advice->recent_reads;
 }
 
 double
 tp_advice_misses(const tp_advice *advice, uint32_t policy, uint32_t size)
 {
-	return advice->included.of[policy][size].misses;
+	return advice->included.of[policy][size].all +
+		advice->times * advice->recent.of[policy][size].all;
+}
+
+double
+tp_advice_misses_here(const tp_advice *advice)
+{
+	return advice->included.here.all + advice->times * advice->recent.here.all;
 }
 
 double
 tp_advice_coefficient(const tp_advice *advice, uint32_t policy, uint32_t size)
 {
-	return coefficient(advice, &advice->included.of[policy][size]);
+	const tp_advice_sums misses = misses_of(advice, policy, size);
+	const tp_advice_sums references = all_references(advice);
+	const tp_advice_sums here = misses_here(advice);
+	double		references2 = covariation(&references, &references);
+	double		here2 = covariation(&here, &here);
+	double		both = covariation(&references, &here);
+	double		of_here = covariation(&misses, &here);
+	double		determinant = references2 * here2 - both * both;
+
+	if (determinant > LEAST_DETERMINANT * references2 * here2)
+		return (of_here * references2 -
+				covariation(&misses, &references) * both) / determinant;
+	return here2 > 0 ? of_here / here2 : 0;
 }
 
 double
 tp_advice_reads(const tp_advice *advice, uint32_t policy, uint32_t size)
 {
-	const tp_advice_sums *sums = &advice->included.of[policy][size];
 	double		fraction = tp_sample_fraction(advice->rate);
-	double		wrong = advice->included.here.misses / fraction - advice->reads;
-	double		reads = sums->misses / fraction -
-		coefficient(advice, sums) * wrong;
+	double		requests = tp_advice_counted_requests(advice);
+	double		wrong = tp_advice_misses_here(advice) / fraction -
+		tp_advice_counted_reads(advice);
+	double		reads = tp_advice_misses(advice, policy, size) / fraction -
+		tp_advice_coefficient(advice, policy, size) * wrong;
 
-	return reads < 0 ? 0 : reads > advice->requests ? advice->requests : reads;
+	return reads < 0 ? 0 : reads > requests ? requests : reads;
 }
 
 double
 tp_advice_relation_reads(const tp_advice *advice, uint32_t policy,
 						 uint32_t size, uint32_t relation)
 {
-	const tp_advice_sums *sums = &advice->included.of[policy][size];
+	const tp_advice_sums misses = misses_of(advice, policy, size);
 
-	if (sums->misses <= 0)
+	if (misses.all <= 0)
 		return 0;
 	return tp_advice_reads(advice, policy, size) *
-		sums->of_relation[relation] / sums->misses;
+		misses.of_relation[relation] / misses.all;
+}
+
+double
+tp_advice_relation_requests(const tp_advice *advice, uint32_t relation)
+{
+	return (advice->included.references.of_relation[relation] +
+			advice->times * advice->recent.references.of_relation[relation]) /
+		tp_sample_fraction(advice->rate);
 }
 
 int

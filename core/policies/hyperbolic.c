@@ -101,11 +101,17 @@ references_of(uint64_t word)
 	return word & REFERENCES_MAX;
 }
 
-/* References to the pool since the page came in. */
+/* References to the pool from the page's arrival until this time. */
+static uint64_t
+elapsed_at(uint64_t clock, uint64_t word)
+{
+	return (clock - (word >> REFERENCES_BITS)) & CLOCK_MAX;
+}
+
 static uint64_t
 elapsed(const tp_pool *pool, uint64_t word)
 {
-	return (clock_of(pool) - (word >> REFERENCES_BITS)) & CLOCK_MAX;
+	return elapsed_at(clock_of(pool), word);
 }
 
 /* The same, counting the one that is being made.  At least 1. */
@@ -241,8 +247,8 @@ hyperbolic_check(const tp_pool *pool, tp_report report, void *arg)
 
 		if (!tp_is_resident(pool, frame))
 			continue;
-		bad += tp_expect(((clock - (word >> REFERENCES_BITS)) & CLOCK_MAX) <= clock,
-						 "page from the future", frame, report, arg);
+		bad += tp_expect(elapsed_at(clock, word) <= clock, "page from the future",
+						 frame, report, arg);
 		bad += tp_expect(references_of(word) >= 1, "page never referenced", frame,
 						 report, arg);
 	}

@@ -464,7 +464,7 @@ def test_busy_pools(make: Make) -> None:
         LOOKUPS,
         f"DO $$ BEGIN FOR i IN 1..100000000 LOOP {loops} PERFORM pg_sleep(0.02); END LOOP; END $$",
     )
-    bursts = 5 * 32 * 128  # of references that may just have begun
+    bursts = 5 * 64 * 128  # of references that may just have begun
     kept = 10  # seconds for which time is
 
     def count() -> tuple[int, int]:
@@ -497,6 +497,12 @@ def test_busy_pools(make: Make) -> None:
         requests, reads = map(float, based_on(server, "requests, reads", name).split("|"))
         estimates = dict(zip(PERCENT, advice(server, name)["lru"], strict=True))
         assert estimates[100] == pytest.approx(reads, rel=0.01, abs=20)
+        # those simulated stand for all
+        found = server.query(
+            "SELECT sum(requests) FROM pg_bufferpool_relation_advice"
+            f" WHERE pool = '{name}' AND in_use AND size_factor = 1"
+        )
+        assert float(found) == pytest.approx(requests, rel=0.01)
         # a loop over a table misses all of it, or nothing
         assert estimates[75] == pytest.approx(requests, rel=0.25)
         assert estimates[125] < requests / 20

@@ -189,8 +189,8 @@ pg_stat_get_bufferpools(PG_FUNCTION_ARGS)
 		BufferPoolCounters sums;
 		TimestampTz stats_reset;
 		int			size = BufferPoolSize(pool);
-		Datum		values[BUFFERPOOL_NUM_COUNTERS + 8];
-		bool		nulls[BUFFERPOOL_NUM_COUNTERS + 8] = {0};
+		Datum		values[BUFFERPOOL_NUM_SHOWN + 8];
+		bool		nulls[BUFFERPOOL_NUM_SHOWN + 8] = {0};
 		int			n = 0;
 
 		BufferPoolReadDefinition(pool, &definition);
@@ -204,7 +204,7 @@ pg_stat_get_bufferpools(PG_FUNCTION_ARGS)
 		values[n++] = Int64GetDatum(pages[i].dirty);
 		values[n++] = Int64GetDatum(pages[i].pinned);
 		values[n++] = Int64GetDatum(pages[i].free);
-		for (int counter = 0; counter < BUFFERPOOL_NUM_COUNTERS; counter++)
+		for (int counter = 0; counter < BUFFERPOOL_NUM_SHOWN; counter++)
 		{
 			nulls[n] = is_of_prediction(counter) &&
 				!(pool->flags & TP_ASKS_SCANS);

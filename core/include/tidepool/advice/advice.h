@@ -15,10 +15,17 @@
  * together from one random group of pages to the next.  (J. M. Hammersley, D.
  * C. Handscomb: Monte Carlo methods, 1964, section 5.5.)
  *
+ * A group with more references has more misses of all sizes.  The coefficient is
+ * that of a regression on the references, too, and so says what goes along beyond
+ * that: otherwise, where the pool reads little, an error of little would correct a
+ * size that reads much by a large multiple.  But the references are no control
+ * variate, although the caller counts them: what the sample lacks of them are
+ * those to a few hot pages, which miss nowhere.
+ *
  * TIME.  Sums fade: a caller that keeps (1 - t/T) of them in every t has what
  * the last T amounted to.  Where references come faster than they can be
  * simulated, the caller may leave some of the time out, and say for how many of
- * them those stand that it gave (tp_advice_include).  The miniatures go on from
+ * them those stand that it gave (tp_advice_weigh).  The miniatures go on from
  * where they were, so their first misses are to be left out, too.
  *
  * SIZES are fractions of the frames that the pool had at the beginning.  If it
@@ -77,21 +84,21 @@ typedef struct tp_advice_policy
 } tp_advice_policy;
 
 /*
- * Sums for one size and policy, of the sample.  All are doubles: a float stops
- * counting by ones at 2^24, which a busy pool reaches within a day.
+ * References of the sample, or misses of one size and policy.  All are doubles: a
+ * float stops counting by ones at 2^24, which a busy pool reaches within a day.
  */
 typedef struct tp_advice_sums
 {
-	double		misses;
+	double		all;
 	double		of_group[TP_ADVICE_GROUPS];
 	double		of_relation[TP_ADVICE_RELATIONS];
 } tp_advice_sums;
 
-/* For all sizes and policies. */
 typedef struct tp_advice_totals
 {
-	tp_advice_sums here;		/* of the pool as it is, in miniature */
-	tp_advice_sums of[TP_ADVICE_POLICIES][TP_ADVICE_SIZES];
+	tp_advice_sums references;
+	tp_advice_sums here;		/* misses of the pool as it is, in miniature, */
+	tp_advice_sums of[TP_ADVICE_POLICIES][TP_ADVICE_SIZES]; /* and of these */
 } tp_advice_totals;
 
 typedef struct tp_advice
@@ -105,11 +112,16 @@ typedef struct tp_advice
 	uint32_t	lower;
 	double		weight;
 
-	/* what the caller has counted of the pool */
+	/* what the caller has counted of the pool, and what the sample has of it */
 	double		requests;
 	double		reads;
 	tp_advice_totals included;
-	tp_advice_totals recent;	/* not included yet */
+
+	/* the same since the last inclusion; each reference stands for so many */
+	double		recent_requests;
+	double		recent_reads;
+	double		times;
+	tp_advice_totals recent;
 	tp_miniature miniatures[TP_ADVICE_POLICIES][TP_ADVICE_SIZES];
 } tp_advice;
 
@@ -152,17 +164,22 @@ void		tp_advice_resized(tp_advice *advice, uint32_t pool_frames);
 
 /*
  * References of the sample, in order.  Several at a time are cheaper: each
- * miniature is then in the processor's cache for all of them.  They are in no
- * estimate before the next tp_advice_include.
+ * miniature is then in the processor's cache for all of them.
  */
 void		tp_advice_refer(tp_advice *advice,
 							const tp_advice_reference *references, size_t n);
 
 /*
- * The references since the last call count so many times: more than once if they
- * stand for others, too; 0: not at all.
+ * Each reference since the last inclusion stands for so many; 0: for none, not
+ * even for itself, which is so at the beginning and after an inclusion.  The pool
+ * has had so many requests since then, and has read so many pages.  The next call
+ * may say otherwise.
  */
-void		tp_advice_include(tp_advice *advice, double times);
+void		tp_advice_weigh(tp_advice *advice, double times, uint64_t requests,
+							uint64_t reads);
+
+/* Include the references so far for good, as weighed. */
+void		tp_advice_include(tp_advice *advice);
 
 /*
  * A page of the sample that is in the pool already, before the first
@@ -171,11 +188,7 @@ void		tp_advice_include(tp_advice *advice, double times);
 void		tp_advice_seed(tp_advice *advice, tp_page page,
 						   const tp_access *access);
 
-/* So many further requests of the pool, and pages read for them. */
-void		tp_advice_count(tp_advice *advice, uint64_t requests,
-							uint64_t reads);
-
-/* The sums fade to this share of themselves. */
+/* The sums fade to this share of themselves, but for what is not included. */
 void		tp_advice_fade(tp_advice *advice, double share);
 
 /*
@@ -188,23 +201,30 @@ void		tp_advice_take_over(tp_advice *advice, const tp_advice *old);
 /* The relation's number is another's from now on. */
 void		tp_advice_drop_relation(tp_advice *advice, uint32_t relation);
 
+/* What the pool has had, as counted. */
+double		tp_advice_counted_requests(const tp_advice *advice);
+double		tp_advice_counted_reads(const tp_advice *advice);
+
 /* The pages that the pool would have read: estimates for one policy and size. */
 double		tp_advice_reads(const tp_advice *advice, uint32_t policy,
 							uint32_t size);
 
 /*
- * The same as a change of what a caller knows: the sample's misses so far (they
- * fade like all sums), and the coefficient by which what it gets wrong about
- * the pool as it is corrects them.
+ * The same as a change of what a caller knows: the sample's misses so far, as
+ * weighed (they fade like all sums), those of the pool as it is, and the
+ * coefficient by which what the sample gets wrong about these corrects them.
  */
 double		tp_advice_misses(const tp_advice *advice, uint32_t policy,
 							 uint32_t size);
+double		tp_advice_misses_here(const tp_advice *advice);
 double		tp_advice_coefficient(const tp_advice *advice, uint32_t policy,
 								  uint32_t size);
 
-/* Of these, the relation's. */
+/* Of the reads, and of the requests, the relation's. */
 double		tp_advice_relation_reads(const tp_advice *advice, uint32_t policy,
 									 uint32_t size, uint32_t relation);
+double		tp_advice_relation_requests(const tp_advice *advice,
+										uint32_t relation);
 
 /* As tp_check, of all miniatures. */
 int			tp_advice_check(const tp_advice *advice, tp_report report,

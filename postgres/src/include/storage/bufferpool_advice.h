@@ -139,19 +139,30 @@ typedef struct BufferPoolAdvisorState
 
 /* ---- bursts ---- */
 
+typedef enum BufferPoolBurstState
+{
+	BUFFERPOOL_BURST_LASTING,	/* all references are simulated, and count */
+	BUFFERPOOL_BURST_RESTING,	/* none are */
+	BUFFERPOOL_BURST_WARMING,	/* all are, and do not count yet */
+	BUFFERPOOL_BURST_COUNTING	/* they do */
+} BufferPoolBurstState;
+
 /* When a pool's references are simulated; bursts.c.  Times are BufferPoolNow()'s. */
 typedef struct BufferPoolBurst
 {
-	bool		resting;		/* none are, */
-	bool		warming;		/* or they do not count, or they do */
-	uint64		since;			/* when the rest or the burst began */
-	uint64		rest;			/* microseconds that the rest takes */
-	uint64		references;		/* of the burst, and of these */
-	uint64		not_counted;
-	uint64		counts_since;	/* when they began to count, */
-	uint64		stands_since;	/* and from when on they stand for all */
+	BufferPoolBurstState state;
+	uint64		since;			/* it has this state, or its speed is measured */
+	uint64		references;		/* simulated since then */
 	double		passages;		/* a second, through miniatures, in bursts */
+
+	/* since the last inclusion */
+	uint64		simulated;
+	uint64		not_counted;	/* of them */
+	bool		rested;			/* there was a rest */
+
+	/* the advisor's time */
 	uint64		followed;		/* the last time, or 0 */
+	uint64		not_charged;	/* references simulated since then */
 	double		unused;			/* passages that may be made at once */
 } BufferPoolBurst;
 
@@ -159,11 +170,10 @@ typedef struct BufferPoolBurst
 typedef enum BufferPoolBurstEvent
 {
 	BUFFERPOOL_BURST_GOES_ON,
-	BUFFERPOOL_BURST_BEGINS,	/* let references come in again */
-	BUFFERPOOL_BURST_COUNTS,	/* those up to now do not */
-	BUFFERPOOL_BURST_INCLUDES,	/* those up to now stand for all since the
-								 * last */
-	BUFFERPOOL_BURST_ENDS		/* likewise, and let no more come in */
+	BUFFERPOOL_BURST_BEGINS,	/* include what has been simulated, and let
+								 * references come in again */
+	BUFFERPOOL_BURST_COUNTS,	/* those up to now do not count */
+	BUFFERPOOL_BURST_ENDS		/* let no more come in */
 } BufferPoolBurstEvent;
 
 /* ---- the sample's size ---- */
@@ -208,21 +218,24 @@ extern void BufferPoolAdvisorMain(Datum main_arg);
 extern bool BufferPoolTakeSamples(void);
 extern void BufferPoolFollowAdvised(int number);
 extern void BufferPoolForgetAdvice(int number);
-extern void BufferPoolPublishAdvised(int number, double seconds);
+extern void BufferPoolPublishAdvised(int number);
 extern bool BufferPoolFollowBursts(void);
 extern double BufferPoolAdvisedPageTime(int number);
 extern void BufferPoolReadSampleSize(int number, BufferPoolSampleSize *size);
 extern void BufferPoolLimitSample(int number, uint32 frames);
 
 /* bursts.c */
-extern void BufferPoolBeginBurst(BufferPoolBurst *burst, uint64 now);
+extern void BufferPoolBeginBursts(BufferPoolBurst *burst, uint64 now);
 extern BufferPoolBurstEvent BufferPoolFollowBurst(BufferPoolBurst *burst,
 												  uint32 frames,
 												  uint32 miniatures,
 												  double passages,
 												  uint64 now);
-extern bool BufferPoolBurstIncludes(const BufferPoolBurst *burst, uint64 now);
-extern double BufferPoolInclude(BufferPoolBurst *burst, uint64 now);
+extern void BufferPoolCountSimulated(BufferPoolBurst *burst, size_t references);
+extern bool BufferPoolBurstCounts(const BufferPoolBurst *burst);
+extern double BufferPoolBurstTimes(const BufferPoolBurst *burst,
+								   uint64 requests, uint64 offered);
+extern void BufferPoolBurstIncluded(BufferPoolBurst *burst);
 extern double BufferPoolPassagesOf(int pool, const double *passages, int n);
 
 /* sample_size.c */

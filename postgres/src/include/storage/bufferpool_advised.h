@@ -18,6 +18,14 @@
 /* References that go through a pool's miniatures together. */
 #define BUFFERPOOL_ADVICE_BATCH 256
 
+/* What the server has counted of a pool. */
+typedef struct BufferPoolCounted
+{
+	uint64		requests;
+	uint64		reads;			/* of them */
+	uint64		offered;		/* of them, as BUFFERPOOL_OFFERED */
+} BufferPoolCounted;
+
 /* A pool, as the advisor knows it. */
 typedef struct BufferPoolAdvised
 {
@@ -25,13 +33,14 @@ typedef struct BufferPoolAdvised
 	BufferPoolAdvice published;
 	char		algorithm[NAMEDATALEN];
 	double		params[TP_MAX_PARAMS];
-	uint64		requests;		/* counted when it was last looked at */
-	uint64		reads;
+	uint64		included;		/* the time of the last inclusion, */
+	BufferPoolCounted included_counts;	/* what had been counted by then, */
+	double		seconds;		/* that the sums amounted to */
+	BufferPoolCounted counts;	/* what has been counted by now */
 	double		timed_pages;	/* fading, like the sums */
 	double		timed_milliseconds;
 	BufferPoolBurst burst;
 	double		weights[TP_ADVICE_RELATIONS];	/* requests of the sample */
-	double		recent[TP_ADVICE_RELATIONS];	/* those not included yet */
 	size_t		count;			/* of references not simulated yet */
 	tp_advice_reference batch[BUFFERPOOL_ADVICE_BATCH];
 	tp_advice	advice;

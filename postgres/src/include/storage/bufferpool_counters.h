@@ -57,6 +57,9 @@ typedef enum BufferPoolCounter
 	BUFFERPOOL_CLEANER_LOOKS,	/* buffers looked at in them */
 	BUFFERPOOL_CLEANER_LONGEST_HOLD,	/* most of these in one hold of the
 										 * pool's lock; not a sum, never reset */
+	BUFFERPOOL_NUM_SHOWN,		/* those from here on are not shown: */
+	BUFFERPOOL_OFFERED = BUFFERPOOL_NUM_SHOWN,	/* references made while the
+												 * advisor took them */
 	BUFFERPOOL_NUM_COUNTERS
 } BufferPoolCounter;
 

@@ -11,6 +11,7 @@
 #define BUFFERPOOL_COUNTING_H
 
 #include "portability/instr_time.h"
+#include "storage/bufferpool_advice.h"
 #include "storage/bufferpool_pool.h"
 
 /* stats.c */
@@ -57,6 +58,19 @@ BufferPoolCountOften(BufferPool *pool, BufferPoolCounter counter)
 {
 	if (unlikely(++pool->counted.count[counter] >= BUFFERPOOL_COUNTED_MAX))
 		BufferPoolAddCounters(pool);
+}
+
+/*
+ * Count a reference to a page of the pool if the advisor takes them now.  Returns
+ * whether it does.
+ */
+static inline bool
+BufferPoolCountOffered(BufferPool *pool)
+{
+	if (BufferPoolSampleRates[BufferPoolNumber(pool)] == 0)
+		return false;
+	BufferPoolCount(pool, BUFFERPOOL_OFFERED);
+	return true;
 }
 
 extern void BufferPoolAddTime(Buffer buffer, BufferPoolCounter counter,

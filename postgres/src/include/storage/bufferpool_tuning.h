@@ -58,8 +58,7 @@ extern const BufferPoolMoveRecord *BufferPoolLastMove(void);
 extern void BufferPoolNoteMove(const BufferPoolMoveRecord *move);
 
 /* tuner.c */
-extern void BufferPoolNoteReads(int pool, const tp_advice *advice,
-								uint64 reads, double seconds);
+extern void BufferPoolNoteReads(int pool, const tp_advice *advice);
 extern void BufferPoolRememberSums(int pool, const tp_advice *advice);
 extern void BufferPoolForgetReads(int pool);
 extern void BufferPoolScaleReads(int pool, double share);

@@ -43,21 +43,8 @@ simulate_batch(BufferPoolAdvised *pool)
 {
 	tp_advice_refer(&pool->advice, pool->batch, pool->count);
 	pool->published.samples += pool->count;
-	pool->burst.references += pool->count;
+	BufferPoolCountSimulated(&pool->burst, pool->count);
 	pool->count = 0;
-}
-
-/* Let what has been simulated since the last call count so many times. */
-static void
-include(BufferPoolAdvised *pool, double times)
-{
-	simulate_batch(pool);
-	tp_advice_include(&pool->advice, times);
-	for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
-	{
-		pool->published.relations[i].requests += times * pool->recent[i];
-		pool->recent[i] = 0;
-	}
 }
 
 static bool
@@ -84,7 +71,6 @@ relation_of(BufferPoolAdvised *pool, const BufferTag *page)
 		if (is_of_relation(&relations[i], page))
 		{
 			pool->weights[i]++;
-			pool->recent[i]++;
 			return i;
 		}
 		if (pool->weights[i] < pool->weights[least])
@@ -97,7 +83,6 @@ relation_of(BufferPoolAdvised *pool, const BufferTag *page)
 	relations[least].database = page->dbOid;
 	relations[least].file = page->relNumber;
 	pool->weights[least]++;
-	pool->recent[least] = 1;
 	return least;
 }
 
@@ -159,12 +144,14 @@ BufferPoolTakeSamples(void)
 /* ---- a simulation begins ---- */
 
 static void
-read_counts(const BufferPool *pool, uint64 *requests, uint64 *reads)
+read_counts(const BufferPool *pool, BufferPoolCounted *counted)
 {
 	pg_atomic_uint64 *counters = pool->shared->counters;
 
-	*reads = pg_atomic_read_u64(&counters[BUFFERPOOL_READS]);
-	*requests = *reads + pg_atomic_read_u64(&counters[BUFFERPOOL_HITS]) +
+	counted->offered = pg_atomic_read_u64(&counters[BUFFERPOOL_OFFERED]);
+	counted->reads = pg_atomic_read_u64(&counters[BUFFERPOOL_READS]);
+	counted->requests = counted->reads +
+		pg_atomic_read_u64(&counters[BUFFERPOOL_HITS]) +
 		pg_atomic_read_u64(&counters[BUFFERPOOL_EXTENDS]);
 }
 
@@ -174,10 +161,11 @@ publish(BufferPoolAdvised *pool, int number)
 {
 	BufferPoolAdvice *published = &pool->published;
 	const tp_advice *advice = &pool->advice;
-	BufferPoolAdvice copy;
 
-	published->requests = advice->requests;
-	published->reads = advice->reads;
+	published->requests = tp_advice_counted_requests(advice);
+	published->reads = tp_advice_counted_reads(advice);
+	published->seconds = Min(pool->seconds + (BufferPoolNow() - pool->included) / 1e6,
+							 bufferpool_advice_window);
 	published->page_time = pool->timed_pages > 0 ?
 		pool->timed_milliseconds / pool->timed_pages : -1;
 	for (uint32 policy = 0; policy < advice->policies; policy++)
@@ -189,10 +177,9 @@ publish(BufferPoolAdvised *pool, int number)
 				published->relations[i].reads[policy][size] =
 					tp_advice_relation_reads(advice, policy, size, i);
 		}
-	copy = *published;
 	for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
-		copy.relations[i].requests /= published->sample_rate;
-	BufferPoolPublishAdvice(number, &copy);
+		published->relations[i].requests = tp_advice_relation_requests(advice, i);
+	BufferPoolPublishAdvice(number, published);
 }
 
 /* There is no advice on this pool. */
@@ -239,22 +226,11 @@ begin_pool(BufferPool *buffer_pool, const BufferPoolDefinition *definition)
 
 	if (pool == NULL)
 		return;
-	read_counts(buffer_pool, &pool->requests, &pool->reads);
+	read_counts(buffer_pool, &pool->included_counts);
 	begin(pool, number);
 }
 
 /* ---- each second ---- */
-
-/* Include what has been simulated so far, unless that is to wait. */
-static void
-include_what_counts(BufferPoolAdvised *pool)
-{
-	uint64		now = BufferPoolNow();
-
-	simulate_batch(pool);
-	if (BufferPoolBurstIncludes(&pool->burst, now))
-		include(pool, BufferPoolInclude(&pool->burst, now));
-}
 
 /* May this pool be simulated?  Not while it is changed. */
 static bool
@@ -300,57 +276,86 @@ BufferPoolFollowAdvised(int number)
 static void
 fade(BufferPoolAdvised *pool, double seconds)
 {
-	BufferPoolAdvice *published = &pool->published;
 	double		share;
 
-	published->seconds += seconds;
-	if (published->seconds <= bufferpool_advice_window)
+	pool->seconds += seconds;
+	if (pool->seconds <= bufferpool_advice_window)
 		return;
-	share = bufferpool_advice_window / published->seconds;
-	published->seconds = bufferpool_advice_window;
+	share = bufferpool_advice_window / pool->seconds;
+	pool->seconds = bufferpool_advice_window;
 	tp_advice_fade(&pool->advice, share);
 	pool->timed_pages *= share;
 	pool->timed_milliseconds *= share;
 	for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
-	{
 		pool->weights[i] *= share;
-		published->relations[i].requests *= share;
-	}
+}
+
+/*
+ * Weigh what has been simulated since the last inclusion by what the server has
+ * counted since then, if it can be.
+ */
+static void
+weigh(BufferPoolAdvised *pool, int number)
+{
+	const BufferPoolCounted *last = &pool->included_counts;
+	BufferPoolCounted *now = &pool->counts;
+	uint64		requests;
+
+	simulate_batch(pool);
+	read_counts(&BufferPools[number], now);
+	requests = now->requests - last->requests;
+	if (BufferPoolBurstCounts(&pool->burst))
+		tp_advice_weigh(&pool->advice,
+						BufferPoolBurstTimes(&pool->burst, requests,
+											 now->offered - last->offered),
+						requests, now->reads - last->reads);
+}
+
+/* Include it for good, as weighed, and let older sums fade. */
+static void
+include(BufferPoolAdvised *pool, int number)
+{
+	uint64		now = BufferPoolNow();
+
+	BufferPoolNoteReads(number, &pool->advice);
+	tp_advice_include(&pool->advice);
+	BufferPoolBurstIncluded(&pool->burst);
+	pool->included_counts = pool->counts;
+	fade(pool, (now - pool->included) / 1e6);
+	pool->included = now;
+	BufferPoolRememberSums(number, &pool->advice);
 }
 
 static void
-count(BufferPoolAdvised *pool, BufferPool *buffer_pool, double seconds)
+add_read_times(BufferPoolAdvised *pool, int number)
 {
-	uint64		requests;
-	uint64		reads;
 	uint64		pages;
 	uint64		nanoseconds;
 
-	read_counts(buffer_pool, &requests, &reads);
-	tp_advice_count(&pool->advice, requests - pool->requests,
-					reads - pool->reads);
-	BufferPoolNoteReads(BufferPoolNumber(buffer_pool), &pool->advice,
-						reads - pool->reads, seconds);
-	pool->requests = requests;
-	pool->reads = reads;
-	BufferPoolTakeReadTimes(BufferPoolNumber(buffer_pool), &pages, &nanoseconds);
+	BufferPoolTakeReadTimes(number, &pages, &nanoseconds);
 	pool->timed_pages += pages;
 	pool->timed_milliseconds += nanoseconds / 1e6;
-	tp_advice_resized(&pool->advice, BufferPoolSize(buffer_pool));
 }
 
-/* After so many seconds: count, let fade, publish. */
+/*
+ * Each second.  What has been simulated is not included for good before the rest
+ * that follows is over: it stands for that, too.
+ */
 void
-BufferPoolPublishAdvised(int number, double seconds)
+BufferPoolPublishAdvised(int number)
 {
 	BufferPoolAdvised *pool = advised[number];
 
 	if (pool == NULL)
 		return;
-	include_what_counts(pool);
-	count(pool, &BufferPools[number], seconds);
-	fade(pool, seconds);
-	BufferPoolRememberSums(number, &pool->advice);
+	weigh(pool, number);
+	if (pool->burst.state == BUFFERPOOL_BURST_LASTING &&
+		BufferPoolBurstCounts(&pool->burst))
+		include(pool, number);
+	else
+		BufferPoolNoteReads(number, &pool->advice);
+	add_read_times(pool, number);
+	tp_advice_resized(&pool->advice, BufferPoolSize(&BufferPools[number]));
 	publish(pool, number);
 }
 
@@ -375,23 +380,21 @@ follow_burst(BufferPoolAdvised *pool, int number, double passages)
 	uint64		now = BufferPoolNow();
 	BufferPoolBurst *burst = &pool->burst;
 
-	simulate_batch(pool);
+	weigh(pool, number);
 	switch (BufferPoolFollowBurst(burst, pool->advice.frames,
 								  count_miniatures(pool), passages, now))
 	{
 		case BUFFERPOOL_BURST_GOES_ON:
 			break;
 		case BUFFERPOOL_BURST_BEGINS:
+			include(pool, number);
 			BufferPoolSetSampleRate(number, pool->advice.rate);
 			break;
 		case BUFFERPOOL_BURST_COUNTS:
-			include(pool, 0);
+			tp_advice_include(&pool->advice);
 			break;
 		case BUFFERPOOL_BURST_ENDS:
 			BufferPoolSetSampleRate(number, 0);
-			/* FALLTHROUGH */
-		case BUFFERPOOL_BURST_INCLUDES:
-			include(pool, BufferPoolInclude(burst, now));
 			break;
 	}
 }
@@ -410,7 +413,7 @@ BufferPoolFollowBursts(void)
 		{
 			follow_burst(advised[i], i,
 						 BufferPoolPassagesOf(i, passages, BUFFERPOOL_NUMBERS));
-			resting |= advised[i]->burst.resting;
+			resting |= advised[i]->burst.state == BUFFERPOOL_BURST_RESTING;
 		}
 	return resting;
 }
@@ -426,17 +429,14 @@ take_over(BufferPoolAdvised *pool, const BufferPoolAdvised *old, int number)
 
 	tp_advice_take_over(&pool->advice, &old->advice);
 	published->since = old->published.since;
-	published->seconds = old->published.seconds;
+	pool->seconds = old->seconds;
 	published->samples = old->published.samples;
 	memcpy(published->relations, old->published.relations,
 		   sizeof(published->relations));
 	for (int i = 0; i < TP_ADVICE_RELATIONS; i++)
-	{
 		pool->weights[i] = old->weights[i] * share;
-		published->relations[i].requests *= share;
-	}
-	pool->requests = old->requests;
-	pool->reads = old->reads;
+	pool->included = old->included;
+	pool->included_counts = old->included_counts;
 	pool->timed_pages = old->timed_pages;
 	pool->timed_milliseconds = old->timed_milliseconds;
 	pool->burst.followed = old->burst.followed;
@@ -480,7 +480,8 @@ BufferPoolLimitSample(int number, uint32 frames)
 		BufferPoolForgetAdvice(number);
 		return;
 	}
-	include_what_counts(advised[number]);
+	weigh(advised[number], number);
+	include(advised[number], number);
 	old = palloc_object(BufferPoolAdvised);
 	*old = *advised[number];
 	advised[number] = NULL;

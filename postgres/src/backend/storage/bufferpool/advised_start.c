@@ -138,7 +138,8 @@ BufferPoolMakeAdvised(BufferPool *buffer_pool,
 	memory = tp_advice_memory(policies, n, frames);
 	tp_advice_init(&pool->advice, policies, n, buffers, frames, BUFFERPOOL_SEED,
 				   services(), palloc(memory));
-	BufferPoolBeginBurst(&pool->burst, BufferPoolNow());
+	pool->included = BufferPoolNow();
+	BufferPoolBeginBursts(&pool->burst, pool->included);
 	pool->published.valid = true;
 	pool->published.since = GetCurrentTimestamp();
 	pool->published.frames = frames;

@@ -55,13 +55,13 @@ bool		bufferpool_advice;
 
 /* Each second. */
 static void
-tick(double seconds)
+tick(void)
 {
 	double		page_times[BUFFERPOOL_NUMBERS];
 
 	for (int i = 0; i < BufferPoolsReserved(); i++)
 	{
-		BufferPoolPublishAdvised(i, seconds);
+		BufferPoolPublishAdvised(i);
 		BufferPoolFollowAdvised(i);
 		page_times[i] = BufferPoolAdvisedPageTime(i);
 	}
@@ -204,7 +204,7 @@ BufferPoolAdvisorMain(Datum main_arg)
 		follow_resets();
 		if (now - last >= TICK_MICROSECONDS)
 		{
-			tick((now - last) / 1e6);
+			tick();
 			adjust_samples();
 			last = now;
 		}

@@ -4,17 +4,17 @@
  *	  When a pool's references are simulated, and for how many others they stand.
  *
  * A reference of the sample passes 40 miniatures.  Where all is in memory they
- * come faster than the advisor may simulate them.  Then it takes them in bursts of
- * some for each frame of the sample, and rests until it has kept to its time.
- * While it rests no process offers any.  Some seconds of unused time are kept, so
- * load that does not last is simulated as a whole.
+ * come faster than the advisor may simulate them.  Then it rests until it has kept
+ * to its time, takes a burst of them, some for each frame of the sample, and rests
+ * again.  While it rests no process offers any.  Some seconds of unused time are
+ * kept, so load that does not last is simulated as a whole.
  *
  * Two bursts are spliced: the miniatures are as the last one left them, and what
  * the pool's clients do has gone on.  So the first references of a burst do not
- * count, until each frame may have got another page.  Those that do count stand
- * for the rests, too: of each rest one half goes to the burst before it and the
- * other to that behind it, so load that begins and ends is not over- or
- * underestimated.
+ * count, until each frame may have got several other pages.  Those that do count
+ * stand for these and for the rest behind the burst, too.  For how many is known by
+ * counting: processes count their references, and those that they have made while
+ * the advisor took them.  Times would tell it only if references came evenly.
  *
  * A smaller sample would take less time, too, but it cannot tell where a loop
  * just fits.  A rest loses little: references only come so fast if the pool's
@@ -35,8 +35,8 @@
  * References of a burst for each frame that stands for the pool's: those that do
  * not count (the largest miniature has two frames for each), and those that do.
  */
-#define WARMING_PER_FRAME 4
-#define COUNTING_PER_FRAME 28
+#define WARMING_PER_FRAME 8
+#define COUNTING_PER_FRAME 56
 
 /*
  * Of so many seconds unused time is kept.  Chosen, not measured: these are less
@@ -55,52 +55,69 @@
 #define PASSAGES_PER_PROCESSOR 150000.0
 #define MOST_PASSAGES 6000000.0
 
-/* A burst of which all references count: a simulation has begun. */
+/* A simulation begins, with all the time that may be kept. */
 void
-BufferPoolBeginBurst(BufferPoolBurst *burst, uint64 now)
+BufferPoolBeginBursts(BufferPoolBurst *burst, uint64 now)
 {
 	MemSet(burst, 0, sizeof(*burst));
-	burst->since = burst->counts_since = burst->stands_since = now;
+	burst->since = now;
+}
+
+/* So many references have been simulated. */
+void
+BufferPoolCountSimulated(BufferPoolBurst *burst, size_t references)
+{
+	burst->references += references;
+	burst->not_charged += references;
+	burst->simulated += references;
 }
 
 /* ---- a burst's course ---- */
 
+/* Passages that were allowed since the last call, less those that were made. */
 static void
-begin_again(BufferPoolBurst *burst, uint64 now)
-{
-	burst->resting = false;
-	burst->warming = true;
-	burst->since = now;
-	burst->references = 0;
-	burst->not_counted = 0;
-}
-
-/* At its end it rests, if more time has been used than there was. */
-static BufferPoolBurstEvent
-end(BufferPoolBurst *burst, double cost, double passages, uint64 now)
-{
-	burst->passages = cost * 1e6 / Max(1, now - burst->since);
-	burst->since = now;
-	burst->references = 0;
-	burst->not_counted = 0;
-	burst->unused -= cost;
-	if (burst->unused >= 0)
-		return BUFFERPOOL_BURST_INCLUDES;
-	burst->resting = true;
-	burst->rest = (uint64) (-burst->unused * 1e6 / passages);
-	return BUFFERPOOL_BURST_ENDS;
-}
-
-/* Passages that would have been allowed since the last call. */
-static void
-add_time(BufferPoolBurst *burst, double passages, uint64 now)
+account(BufferPoolBurst *burst, uint32 miniatures, double passages, uint64 now)
 {
 	double		seconds = burst->followed == 0 ? SECONDS_KEPT :
 		(now - burst->followed) / 1e6;
 
+	burst->followed = now;
+	burst->unused -= (double) burst->not_charged * miniatures;
+	burst->not_charged = 0;
 	burst->unused = Min(burst->unused + passages * seconds,
 						passages * SECONDS_KEPT);
-	burst->followed = now;
+}
+
+/* Note how fast references come. */
+static void
+measure(BufferPoolBurst *burst, uint32 miniatures, uint64 now)
+{
+	burst->passages = (double) burst->references * miniatures * 1e6 /
+		Max(1, now - burst->since);
+}
+
+static void
+enter(BufferPoolBurst *burst, BufferPoolBurstState state, uint64 now)
+{
+	burst->state = state;
+	burst->since = now;
+	burst->references = 0;
+}
+
+/* Those simulated so far have only prepared the miniatures. */
+static void
+begin_to_count(BufferPoolBurst *burst, uint64 now)
+{
+	enter(burst, BUFFERPOOL_BURST_COUNTING, now);
+	burst->not_counted = burst->simulated;
+}
+
+static BufferPoolBurstEvent
+rest(BufferPoolBurst *burst, uint64 now)
+{
+	enter(burst, BUFFERPOOL_BURST_RESTING, now);
+	burst->rested = true;
+	return BUFFERPOOL_BURST_ENDS;
 }
 
 /*
@@ -112,58 +129,86 @@ BufferPoolFollowBurst(BufferPoolBurst *burst, uint32 frames, uint32 miniatures,
 					  double passages, uint64 now)
 {
 	uint64		took = now - burst->since;
-	double		cost = (double) burst->references * miniatures;
 
-	add_time(burst, passages, now);
-	if (burst->resting)
+	account(burst, miniatures, passages, now);
+	switch (burst->state)
 	{
-		if (took < burst->rest)
-			return BUFFERPOOL_BURST_GOES_ON;
-		begin_again(burst, now);
-		return BUFFERPOOL_BURST_BEGINS;
+		case BUFFERPOOL_BURST_RESTING:
+			if (burst->unused < 0)
+				return BUFFERPOOL_BURST_GOES_ON;
+			enter(burst, BUFFERPOOL_BURST_WARMING, now);
+			return BUFFERPOOL_BURST_BEGINS;
+		case BUFFERPOOL_BURST_WARMING:
+			if (burst->references < (uint64) frames * WARMING_PER_FRAME &&
+				took < LONGEST_WARMING)
+				return BUFFERPOOL_BURST_GOES_ON;
+			begin_to_count(burst, now);
+			return BUFFERPOOL_BURST_COUNTS;
+		case BUFFERPOOL_BURST_COUNTING:
+			if (burst->references >= (uint64) frames * COUNTING_PER_FRAME)
+			{
+				measure(burst, miniatures, now);
+				if (burst->unused < 0)
+					return rest(burst, now);
+				enter(burst, BUFFERPOOL_BURST_LASTING, now);
+			}
+			/* references have become rare */
+			if (burst->unused >= passages * SECONDS_KEPT)
+				enter(burst, BUFFERPOOL_BURST_LASTING, now);
+			break;
+		case BUFFERPOOL_BURST_LASTING:
+			if (burst->references >= (uint64) frames * COUNTING_PER_FRAME)
+			{
+				measure(burst, miniatures, now);
+				enter(burst, BUFFERPOOL_BURST_LASTING, now);
+			}
+			if (burst->unused < 0)
+				return rest(burst, now);
+			break;
 	}
-	if (burst->warming &&
-		(burst->references >= (uint64) frames * WARMING_PER_FRAME ||
-		 took >= LONGEST_WARMING))
-	{
-		burst->warming = false;
-		burst->counts_since = now;
-		burst->not_counted = burst->references;
-		return BUFFERPOOL_BURST_COUNTS;
-	}
-	if (!burst->warming && burst->references - burst->not_counted >=
-		(uint64) frames * COUNTING_PER_FRAME)
-		return end(burst, cost, passages, now);
-	/* references have become rarer since the last burst */
-	if (burst->passages * took > cost * 1e6)
-		burst->passages = cost * 1e6 / took;
+	/* references have become rarer */
+	if (burst->passages * (now - burst->since) >
+		(double) burst->references * miniatures * 1e6)
+		measure(burst, miniatures, now);
 	return BUFFERPOOL_BURST_GOES_ON;
 }
 
+/* ---- what its references stand for ---- */
+
 /*
- * May what counts so far be included before the burst ends?  Few references would
- * stand for many shortly after a rest.
+ * Do enough references count to stand for all?  Shortly after those that do not,
+ * few would stand for many.
  */
 bool
-BufferPoolBurstIncludes(const BufferPoolBurst *burst, uint64 now)
+BufferPoolBurstCounts(const BufferPoolBurst *burst)
 {
-	return !burst->resting && !burst->warming &&
-		2 * (now - burst->counts_since) >= now - burst->stands_since;
+	return burst->state != BUFFERPOOL_BURST_WARMING &&
+		2 * burst->not_counted <= burst->simulated;
 }
 
-/* Include it: returns for how many references each stands. */
+/*
+ * For how many references each stands that counts, of those since the last
+ * inclusion.  requests: the pool's since then; offered: of them, those made while
+ * the advisor took them.
+ */
 double
-BufferPoolInclude(BufferPoolBurst *burst, uint64 now)
+BufferPoolBurstTimes(const BufferPoolBurst *burst, uint64 requests,
+					 uint64 offered)
 {
-	uint64		until = burst->resting ? now + burst->rest / 2 : now;
-	double		times = 1;
+	uint64		counted = burst->simulated - burst->not_counted;
+	double		times = (double) burst->simulated / Max(1, counted);
 
-	if (burst->resting || burst->counts_since != burst->stands_since)
-		times = (double) (until - burst->stands_since) /
-			Max(1, now - burst->counts_since);
-	burst->counts_since = now;
-	burst->stands_since = until;
-	return times;
+	/* without a rest they differ by what processes have counted before */
+	return burst->rested ? times * requests / Max(1, offered) : times;
+}
+
+/* All references so far have been included. */
+void
+BufferPoolBurstIncluded(BufferPoolBurst *burst)
+{
+	burst->simulated = 0;
+	burst->not_counted = 0;
+	burst->rested = false;
 }
 
 /* ---- the advisor's time ---- */

@@ -166,7 +166,8 @@ usual_hit(BufferPool *pool, BufferDesc *buf, IOContext io_context)
 static pg_noinline void
 hit_while_sampling(BufferPool *pool, BufferDesc *buf, IOContext io_context)
 {
-	if (unlikely(BufferPoolIsSampled(&buf->tag, BufferPoolNumber(pool))))
+	if (BufferPoolCountOffered(pool) &&
+		unlikely(BufferPoolIsSampled(&buf->tag, BufferPoolNumber(pool))))
 		general_hit(pool, buf, io_context);
 	else
 		usual_hit(pool, buf, io_context);

@@ -546,9 +546,12 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 												RECORD_WRITE : RECORD_READ,
 												flags, BufferPoolNumber(wanted));
 	if (BufferPoolSampling())
+	{
+		(void) BufferPoolCountOffered(pool);
 		BufferPoolOfferSample(&buf->tag, BufferPoolNumber(wanted), flags,
 							  extended ? TP_ADVICE_NEW :
 							  BufferPoolSampleKind(wanted, io_context));
+	}
 	if (!BufferPoolHasAlgorithm(pool))
 		return;
 	if (extended)

@@ -60,14 +60,16 @@ double		bufferpool_autotune_gain;
 /* A pool's reads lately, in the sample. */
 typedef struct Recent
 {
+	uint64		noted;			/* the time of the last call, or 0 */
 	double		age;			/* seconds since the simulation began */
 	double		seconds;		/* that the sums amount to */
 	double		fraction;		/* of the pages in the sample */
 	double		here;			/* misses of the pool as it is, in miniature */
 	double		reads;			/* as the server has counted */
 	double		misses[TP_ADVICE_SIZES];
-	double		last[TP_ADVICE_SIZES];	/* the advice's, at the last call */
-	double		last_here;
+	double		last_here;		/* the advice's, at the last call */
+	double		last_reads;
+	double		last_misses[TP_ADVICE_SIZES];
 	double		coefficients[TP_ADVICE_SIZES];
 	int			buffers[TP_ADVICE_SIZES];
 } Recent;
@@ -83,33 +85,46 @@ BufferPoolForgetReads(int pool)
 	MemSet(&recent[pool], 0, sizeof(Recent));
 }
 
-/*
- * Called each second, after `reads` further reads of the pool, and before the
- * advice fades.
- */
+/* A sum that fades to this share, and grows as another has done. */
+static double
+follow(double sum, double share, double now, double last)
+{
+	return sum * share + now - last;
+}
+
+/* The advice has changed, but not faded.  The first call is the beginning. */
 void
-BufferPoolNoteReads(int pool, const tp_advice *advice, uint64 reads,
-					double seconds)
+BufferPoolNoteReads(int pool, const tp_advice *advice)
 {
 	Recent	   *of_pool = &recent[pool];
+	uint64		now = BufferPoolNow();
+	double		seconds = (now - of_pool->noted) / 1e6;
 	double		memory = INTERVALS_OF_MEMORY * bufferpool_autotune_interval;
 	double		share = exp(-seconds / memory);
+	bool		begins = of_pool->noted == 0;
 
+	of_pool->noted = now;
+	if (begins)
+	{
+		BufferPoolRememberSums(pool, advice);
+		return;
+	}
 	of_pool->age += seconds;
 	of_pool->fraction = tp_sample_fraction(advice->rate);
 	of_pool->seconds = of_pool->seconds * share + seconds;
-	of_pool->reads = of_pool->reads * share + reads;
-	of_pool->here = of_pool->here * share + advice->included.here.misses -
-		of_pool->last_here;
+	of_pool->reads = follow(of_pool->reads, share,
+							tp_advice_counted_reads(advice), of_pool->last_reads);
+	of_pool->here = follow(of_pool->here, share,
+						   tp_advice_misses_here(advice), of_pool->last_here);
 	for (int size = 0; size < TP_ADVICE_SIZES; size++)
 	{
-		double		misses = tp_advice_misses(advice, 0, size);
-
-		of_pool->misses[size] = of_pool->misses[size] * share + misses -
-			of_pool->last[size];
+		of_pool->misses[size] = follow(of_pool->misses[size], share,
+									   tp_advice_misses(advice, 0, size),
+									   of_pool->last_misses[size]);
 		of_pool->coefficients[size] = tp_advice_coefficient(advice, 0, size);
 		of_pool->buffers[size] = tp_advice_size(advice, size);
 	}
+	BufferPoolRememberSums(pool, advice);
 }
 
 /* The advice has faded: go on from there. */
@@ -118,9 +133,10 @@ BufferPoolRememberSums(int pool, const tp_advice *advice)
 {
 	Recent	   *of_pool = &recent[pool];
 
-	of_pool->last_here = advice->included.here.misses;
+	of_pool->last_reads = tp_advice_counted_reads(advice);
+	of_pool->last_here = tp_advice_misses_here(advice);
 	for (int size = 0; size < TP_ADVICE_SIZES; size++)
-		of_pool->last[size] = tp_advice_misses(advice, 0, size);
+		of_pool->last_misses[size] = tp_advice_misses(advice, 0, size);
 }
 
 /* The pool's sample has this share of the pages that it had. */
@@ -135,7 +151,7 @@ BufferPoolScaleReads(int pool, double share)
 	for (int size = 0; size < TP_ADVICE_SIZES; size++)
 	{
 		of_pool->misses[size] *= share;
-		of_pool->last[size] *= share;
+		of_pool->last_misses[size] *= share;
 	}
 }
 
