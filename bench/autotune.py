@@ -9,11 +9,11 @@ self-tuning, whose layout at the beginning of a phase is what the phase before
 has left.  The phases follow one another, four with self-tuning; "steady" is
 one phase twice as long, whose second half counts, from an even layout.
 
-A phase of 30 seconds with an interval of a second stands for one of five
-minutes with the default interval of ten: a phase always has 30 intervals.  But
-the advisor rests between bursts of references for as long in a short phase as in
-a long one.  What is reported are counts: other load on the machine makes phases
-have fewer transactions, no more.
+A phase has 30 intervals.  One of 60 seconds with an interval of two stands for
+one of five minutes with the default interval of ten.  In a shorter one it matters
+that the advisor rests between bursts of references, for seconds in any phase.
+What is reported are counts: other load on the machine makes phases have fewer
+transactions, no more.
 
 Needs make postgres.
 """
@@ -179,7 +179,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("algorithm", nargs="*", default=["lru"])
-    parser.add_argument("--phase", type=int, default=30, help="seconds, default: %(default)s")
+    parser.add_argument("--phase", type=int, default=60, help="seconds, default: %(default)s")
     parser.add_argument(
         "--shares",
         type=float,
