@@ -148,7 +148,7 @@ def compare(
 ) -> list[tuple[str | int | float, ...]]:
     """Rows of the table."""
     rows: list[tuple[str | int | float, ...]] = []
-    settings = SETTINGS | {"bufferpool.autotune_interval": f"{1000 * seconds // INTERVALS}ms"}
+    settings = SETTINGS | {"bufferpool.autotune_interval": f"{max(1, seconds // INTERVALS)}s"}
     with serving(directory, "clock", settings) as server:
         best = static(server, algorithm, shares, seconds)
         lay_out(server, algorithm, 0.5)

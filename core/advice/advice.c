@@ -354,14 +354,13 @@ tp_advice_counted_reads(const tp_advice *advice)
 double
 tp_advice_misses(const tp_advice *advice, uint32_t policy, uint32_t size)
 {
-	return advice->included.of[policy][size].all +
-		advice->times * advice->recent.of[policy][size].all;
+	return misses_of(advice, policy, size).all;
 }
 
 double
 tp_advice_misses_here(const tp_advice *advice)
 {
-	return advice->included.here.all + advice->times * advice->recent.here.all;
+	return misses_here(advice).all;
 }
 
 double
@@ -410,8 +409,7 @@ tp_advice_relation_reads(const tp_advice *advice, uint32_t policy,
 double
 tp_advice_relation_requests(const tp_advice *advice, uint32_t relation)
 {
-	return (advice->included.references.of_relation[relation] +
-			advice->times * advice->recent.references.of_relation[relation]) /
+	return all_references(advice).of_relation[relation] /
 		tp_sample_fraction(advice->rate);
 }
 

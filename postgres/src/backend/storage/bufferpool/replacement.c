@@ -547,6 +547,7 @@ BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 												flags, BufferPoolNumber(wanted));
 	if (BufferPoolSampling())
 	{
+		/* for the pool that has counted it above */
 		(void) BufferPoolCountOffered(pool);
 		BufferPoolOfferSample(&buf->tag, BufferPoolNumber(wanted), flags,
 							  extended ? TP_ADVICE_NEW :
