@@ -121,6 +121,22 @@ def test_ended_workers(make: Make, end: str) -> None:
     at_full_speed(server)
 
 
+def test_ended_in_the_middle(make: Make, machine: Machine) -> None:
+    """What an ended worker has not read is left, and counted; the others go on."""
+    server = slow_disk(make, machine, read_time=100_000)
+    server.configure({"bufferpool.warm_workers": "2"})
+    server.start()
+    wait_for("pages come", lambda: int(stat(server, "pages_read")) > 0)
+    ended = server.query(
+        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+        " WHERE backend_type = 'buffer pool warm worker'"
+    )
+    machine.is_like()
+    at_full_speed(server)
+    assert int(ended) > 0
+    assert 0 < counted(server)["left"] <= 64 * int(ended)
+
+
 def test_ended_leader(make: Make) -> None:
     """The list that it has not read to the end stays; another one begins to save."""
     server = slow_start(make, rate="100")
@@ -198,14 +214,14 @@ def test_saving_while_algorithms_change(make: Make) -> None:
 # ---- queries come first ----
 
 
-def slow_disk(make: Make, machine: Machine) -> Instance:
-    """A server that is about to read its list back, on a machine with slow reads."""
+def slow_disk(make: Make, machine: Machine, read_time: int = 3000) -> Instance:
+    """A server that is about to read its list back; a read takes so many microseconds."""
     server = warmed(make)
     fill(server, "cold", 700)
     server.query("CHECKPOINT", "SELECT pg_bufferpool_reset()")
     server.query("SET enable_seqscan = off", "SELECT count(pad) FROM t WHERE id > 0")
     server.stop()
-    machine.is_like(read_time=3000)
+    machine.is_like(read_time=read_time)
     return server
 
 

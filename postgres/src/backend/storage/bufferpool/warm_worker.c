@@ -320,7 +320,25 @@ do_run(Run *run)
 		RESUME_INTERRUPTS();
 	}
 	PG_END_TRY();
+}
+
+/* What has not been read by now is left. */
+static void
+end_run(Run *run)
+{
 	count(run, WARM_LEFT, run->count - run->counted);
+	pg_atomic_fetch_sub_u32(&run->work->left[run->wants->list], run->count);
+	run->count = 0;
+}
+
+/* Somebody has ended the worker in the middle of it, unless it has no pages. */
+static void
+end_run_at_exit(int code, Datum arg)
+{
+	Run		   *run = (Run *) DatumGetPointer(arg);
+
+	if (run->count > 0)
+		end_run(run);
 }
 
 /* ---- which run ---- */
@@ -439,20 +457,18 @@ pause_after(const Run *run, TimestampTz began)
 /* ---- a worker ---- */
 
 static void
-serve_group(WarmWork *work, WarmGroup *group)
+serve_group(WarmWork *work, WarmGroup *group, Run *run)
 {
-	Run			run;
-
 	for (;;)
 	{
 		TimestampTz began = GetCurrentTimestamp();
 
-		if (!claim_run(work, group, &run))
+		if (!claim_run(work, group, run))
 			return;
-		do_run(&run);
-		pg_atomic_fetch_sub_u32(&work->left[run.wants->list], run.count);
+		do_run(run);
+		end_run(run);
 		pgstat_report_stat(false);
-		if (!pause_after(&run, began))
+		if (!pause_after(run, began))
 			return;
 	}
 }
@@ -460,6 +476,7 @@ serve_group(WarmWork *work, WarmGroup *group)
 void
 BufferPoolWarmWorkerMain(Datum main_arg)
 {
+	static Run	run;
 	dsm_segment *segment;
 	WarmWork   *work;
 	WarmGroup  *group;
@@ -476,6 +493,7 @@ BufferPoolWarmWorkerMain(Datum main_arg)
 	group = &WarmGroups(work)[DatumGetInt32(main_arg)];
 	memcpy(&database, MyBgworkerEntry->bgw_extra, sizeof(database));
 	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
-	serve_group(work, group);
+	before_shmem_exit(end_run_at_exit, PointerGetDatum(&run));
+	serve_group(work, group, &run);
 	proc_exit(0);
 }
