@@ -237,6 +237,7 @@ class Interruptions(threading.Thread):
     """Cancels, terminates, records, resolves what was left prepared."""
 
     longest_pause = 0.3
+    expected: frozenset[str] = frozenset()  # what it must have done once before a round may end
 
     def __init__(self, server: Instance, rng: random.Random, enough: threading.Event) -> None:
         super().__init__()
@@ -258,6 +259,10 @@ class Interruptions(threading.Thread):
                     continue  # the server is away, or it was this session that was hit
         except Exception as error:
             self.error = error
+
+    def is_content(self) -> bool:
+        """Whether it has done what is expected, or cannot any more."""
+        return self.error is not None or self.expected <= self.done.keys()
 
     def actions(self) -> dict[Callable[[], None], int]:
         """What may be done, and how often."""

@@ -66,6 +66,7 @@ class Changes(Interruptions):
     """Changes pools, one statement after the other."""
 
     longest_pause = 0.06
+    expected = frozenset({"switch"})
 
     def actions(self) -> dict[Callable[[], None], int]:
         return {

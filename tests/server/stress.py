@@ -173,8 +173,12 @@ class Stress:
             time.sleep(seconds * rng.uniform(0.3, 0.6))
             # on a slow machine it takes longer until all have done something
             wait_for(
-                "each script has come to its end once",
-                lambda: {w.script for w in workers if w.transactions} == {*SCRIPTS, LEDGER},
+                "each script has come to its end once, and what else is expected",
+                lambda: (
+                    {w.script for w in workers if w.transactions} == {*SCRIPTS, LEDGER}
+                    and all(other.is_content() for other in others)
+                ),
+                seconds=300,
             )
             if result.ending == "kill":
                 kill_server(self.server)

@@ -166,7 +166,7 @@ def test_an_algorithm_learns_of_writes(make: Make) -> None:
                 f"SELECT count(pad) FROM u WHERE id = {id_ + 30}",
             )
         server.query("CHECKPOINT")  # so that they become dirty again
-        look_up(server, 150, PAGES - turn)
+        look_up(server, 600, PAGES - turn)
         counts = server.query(resident).split("|")
         written, read = written + int(counts[0]), read + int(counts[1])
     # of 150 each; without the weight of writes next to none of either are left
