@@ -274,6 +274,7 @@ tp_advice_include(tp_advice *advice)
 {
 	tp_advice_totals *included = &advice->included;
 
+	advice->squares = tp_advice_variance_here(advice);
 	included->references = all_references(advice);
 	included->here = misses_here(advice);
 	for (uint32_t policy = 0; policy < advice->policies; policy++)
@@ -290,12 +291,16 @@ tp_advice_fade(tp_advice *advice, double share)
 {
 	advice->requests *= share;
 	advice->reads *= share;
+	advice->squares *= share * share;
 	scale_totals(advice, share);
 }
 
 void
 tp_advice_take_over(tp_advice *advice, const tp_advice *old)
 {
+	double		share = tp_sample_fraction(advice->rate) /
+		tp_sample_fraction(old->rate);
+
 	TP_ASSERT(advice->policies == old->policies &&
 			  advice->began_with == old->began_with);
 	advice->lower = old->lower;
@@ -303,8 +308,8 @@ tp_advice_take_over(tp_advice *advice, const tp_advice *old)
 	advice->requests = old->requests;
 	advice->reads = old->reads;
 	advice->included = old->included;
-	scale_totals(advice, tp_sample_fraction(advice->rate) /
-				 tp_sample_fraction(old->rate));
+	advice->squares = old->squares * share * share;
+	scale_totals(advice, share);
 }
 
 static void
@@ -361,6 +366,13 @@ double
 tp_advice_misses_here(const tp_advice *advice)
 {
 	return misses_here(advice).all;
+}
+
+double
+tp_advice_variance_here(const tp_advice *advice)
+{
+	return advice->squares +
+		advice->times * advice->times * advice->recent.here.all;
 }
 
 double

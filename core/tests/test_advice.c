@@ -380,9 +380,14 @@ some_stand_for_others(void **unused)
 							   (double) (i * 840 + 105 * times), 0.001);
 			assert_float_equal(tp_advice_relation_requests(&part->advice, 1),
 							   (double) (i * 840 + 105 * times), 0.001);
+			assert_float_equal(tp_advice_variance_here(&part->advice),
+							   (double) (i * 105 * 64 + 105 * times * times), 0.001);
 		}
 		tp_advice_include(&part->advice);
 	}
+	tp_advice_fade(&part->advice, 0.5);
+	assert_float_equal(tp_advice_variance_here(&part->advice), 5 * 105 * 64 / 4.0, 0.001);
+	tp_advice_fade(&part->advice, 2);
 	for (uint32_t size = 0; size < TP_ADVICE_SIZES; size++)
 	{
 		bool		fits = tp_advice_size(&all->advice, size) >= 105;

@@ -116,6 +116,7 @@ typedef struct tp_advice
 	double		requests;
 	double		reads;
 	tp_advice_totals included;
+	double		squares;		/* of weights, over the misses in here */
 
 	/* the same since the last inclusion; each reference stands for so many */
 	double		recent_requests;
@@ -219,6 +220,12 @@ double		tp_advice_misses(const tp_advice *advice, uint32_t policy,
 double		tp_advice_misses_here(const tp_advice *advice);
 double		tp_advice_coefficient(const tp_advice *advice, uint32_t policy,
 								  uint32_t size);
+
+/*
+ * The variance of tp_advice_misses_here, if misses are independent of each other:
+ * one that stands for w others adds w squared.  Fades with the square of a share.
+ */
+double		tp_advice_variance_here(const tp_advice *advice);
 
 /* Of the reads, and of the requests, the relation's. */
 double		tp_advice_relation_reads(const tp_advice *advice, uint32_t policy,

@@ -10,7 +10,8 @@
  * may account for.  A pool takes part when it has been simulated for an interval.
  * A move that takes back the last one must save twice as much for a while:
  * otherwise pools with equal needs would exchange buffers for ever, each time
- * losing the pages in them.
+ * losing the pages in them.  If a pool's reads are others by now than in the
+ * intervals before, these are forgotten, so that a change is answered at once.
  *
  * Moves keep to the pools' limits (min_size, max_size), and to DEFAULT's floor.
  * Not tuned are pools that never evict (keep), the pool of the remainder, with
@@ -47,6 +48,15 @@ double		bufferpool_autotune_gain;
  */
 #define INTERVALS_OF_MEMORY 3
 
+/*
+ * Sums of so many intervals tell that the workload has changed: if a pool of the
+ * same size would read more or less than before, by this share of what it read
+ * and by so many standard errors.  Then what came before is forgotten.  Chosen.
+ */
+#define INTERVALS_TO_NOTICE 0.5
+#define CHANGED_BY 0.5
+#define CHANGED_BY_ERRORS 4
+
 /* A move is a power of two of these parts of the shared buffers, up to half. */
 #define PARTS 256
 
@@ -57,19 +67,25 @@ double		bufferpool_autotune_gain;
  */
 #define BUFFERS_PER_STEP 64
 
-/* A pool's reads lately, in the sample. */
+/* What a pool has read, in the sample. */
+typedef struct Reads
+{
+	double		seconds;
+	double		reads;			/* as the server has counted */
+	double		here;			/* misses of the pool as it is, in miniature */
+	double		variance;		/* of these */
+	double		misses[TP_ADVICE_SIZES];
+} Reads;
+
+/* A pool's, lately. */
 typedef struct Recent
 {
 	uint64		noted;			/* the time of the last call, or 0 */
 	double		age;			/* seconds since the simulation began */
-	double		seconds;		/* that the sums amount to */
 	double		fraction;		/* of the pages in the sample */
-	double		here;			/* misses of the pool as it is, in miniature */
-	double		reads;			/* as the server has counted */
-	double		misses[TP_ADVICE_SIZES];
-	double		last_here;		/* the advice's, at the last call */
-	double		last_reads;
-	double		last_misses[TP_ADVICE_SIZES];
+	Reads		last;			/* the advice's, at the last call */
+	Reads		longer;			/* sums that fade, of INTERVALS_OF_MEMORY */
+	Reads		lately;			/* likewise, of INTERVALS_TO_NOTICE */
 	double		coefficients[TP_ADVICE_SIZES];
 	int			buffers[TP_ADVICE_SIZES];
 } Recent;
@@ -85,11 +101,40 @@ BufferPoolForgetReads(int pool)
 	MemSet(&recent[pool], 0, sizeof(Recent));
 }
 
-/* A sum that fades to this share, and grows as another has done. */
+static Reads
+reads_of(const tp_advice *advice)
+{
+	Reads		reads = {
+		.reads = tp_advice_counted_reads(advice),
+		.here = tp_advice_misses_here(advice),
+		.variance = tp_advice_variance_here(advice)
+	};
+
+	for (int size = 0; size < TP_ADVICE_SIZES; size++)
+		reads.misses[size] = tp_advice_misses(advice, 0, size);
+	return reads;
+}
+
 static double
-follow(double sum, double share, double now, double last)
+plus(double sum, double share, double last, double now)
 {
 	return sum * share + now - last;
+}
+
+/* Let sums fade, to those of so many seconds, and add what has come since last. */
+static void
+follow(Reads *sums, double memory, double seconds,
+	   const Reads *last, const Reads *now)
+{
+	double		share = exp(-seconds / memory);
+
+	sums->seconds = sums->seconds * share + seconds;
+	sums->variance = plus(sums->variance, share * share, last->variance, now->variance);
+	for (int size = 0; size < TP_ADVICE_SIZES; size++)
+		sums->misses[size] = plus(sums->misses[size], share, last->misses[size],
+								  now->misses[size]);
+	sums->reads = plus(sums->reads, share, last->reads, now->reads);
+	sums->here = plus(sums->here, share, last->here, now->here);
 }
 
 /* The advice has changed, but not faded.  The first call is the beginning. */
@@ -99,71 +144,92 @@ BufferPoolNoteReads(int pool, const tp_advice *advice)
 	Recent	   *of_pool = &recent[pool];
 	uint64		now = BufferPoolNow();
 	double		seconds = (now - of_pool->noted) / 1e6;
-	double		memory = INTERVALS_OF_MEMORY * bufferpool_autotune_interval;
-	double		share = exp(-seconds / memory);
+	double		interval = bufferpool_autotune_interval;
 	bool		begins = of_pool->noted == 0;
+	Reads		reads = reads_of(advice);
 
 	of_pool->noted = now;
-	if (begins)
+	if (!begins)
 	{
-		BufferPoolRememberSums(pool, advice);
-		return;
+		of_pool->age += seconds;
+		of_pool->fraction = tp_sample_fraction(advice->rate);
+		follow(&of_pool->longer, INTERVALS_OF_MEMORY * interval, seconds,
+			   &of_pool->last, &reads);
+		follow(&of_pool->lately, INTERVALS_TO_NOTICE * interval, seconds,
+			   &of_pool->last, &reads);
+		for (int size = 0; size < TP_ADVICE_SIZES; size++)
+		{
+			of_pool->coefficients[size] = tp_advice_coefficient(advice, 0, size);
+			of_pool->buffers[size] = tp_advice_size(advice, size);
+		}
 	}
-	of_pool->age += seconds;
-	of_pool->fraction = tp_sample_fraction(advice->rate);
-	of_pool->seconds = of_pool->seconds * share + seconds;
-	of_pool->reads = follow(of_pool->reads, share,
-							tp_advice_counted_reads(advice), of_pool->last_reads);
-	of_pool->here = follow(of_pool->here, share,
-						   tp_advice_misses_here(advice), of_pool->last_here);
-	for (int size = 0; size < TP_ADVICE_SIZES; size++)
-	{
-		of_pool->misses[size] = follow(of_pool->misses[size], share,
-									   tp_advice_misses(advice, 0, size),
-									   of_pool->last_misses[size]);
-		of_pool->coefficients[size] = tp_advice_coefficient(advice, 0, size);
-		of_pool->buffers[size] = tp_advice_size(advice, size);
-	}
-	BufferPoolRememberSums(pool, advice);
+	of_pool->last = reads;
 }
 
 /* The advice has faded: go on from there. */
 void
 BufferPoolRememberSums(int pool, const tp_advice *advice)
 {
-	Recent	   *of_pool = &recent[pool];
+	recent[pool].last = reads_of(advice);
+}
 
-	of_pool->last_reads = tp_advice_counted_reads(advice);
-	of_pool->last_here = tp_advice_misses_here(advice);
+static void
+scale(Reads *reads, double share)
+{
+	reads->here *= share;
+	reads->variance *= share * share;
 	for (int size = 0; size < TP_ADVICE_SIZES; size++)
-		of_pool->last_misses[size] = tp_advice_misses(advice, 0, size);
+		reads->misses[size] *= share;
 }
 
 /* The pool's sample has this share of the pages that it had. */
 void
 BufferPoolScaleReads(int pool, double share)
 {
-	Recent	   *of_pool = &recent[pool];
+	recent[pool].fraction *= share;
+	scale(&recent[pool].last, share);
+	scale(&recent[pool].longer, share);
+	scale(&recent[pool].lately, share);
+}
 
-	of_pool->fraction *= share;
-	of_pool->here *= share;
-	of_pool->last_here *= share;
-	for (int size = 0; size < TP_ADVICE_SIZES; size++)
-	{
-		of_pool->misses[size] *= share;
-		of_pool->last_misses[size] *= share;
-	}
+/* Standard error of the sample's misses in a second. */
+static double
+error_of(const Reads *sums)
+{
+	return sqrt(Max(sums->variance, 1)) / sums->seconds;
+}
+
+/* Do sums of half an interval say that the workload is another one by now? */
+static bool
+has_changed(const Recent *of_pool)
+{
+	const Reads *before = &of_pool->longer;
+	const Reads *now = &of_pool->lately;
+	double		old = before->misses[TP_ADVICE_SIZES / 2] / before->seconds;
+	double		new = now->misses[TP_ADVICE_SIZES / 2] / now->seconds;
+	double		error = error_of(before) + error_of(now);
+
+	return fabs(new - old) > Max(CHANGED_BY * old, CHANGED_BY_ERRORS * error);
+}
+
+static void
+forget_what_has_changed(void)
+{
+	for (int pool = 0; pool < BUFFERPOOL_NUMBERS; pool++)
+		if (recent[pool].noted != 0 && has_changed(&recent[pool]))
+			recent[pool].longer = recent[pool].lately;
 }
 
 /* Reads in a second, with this size of the simulation. */
 static double
 reads_at(const Recent *of_pool, int size)
 {
-	double		wrong = of_pool->here / of_pool->fraction - of_pool->reads;
-	double		reads = of_pool->misses[size] / of_pool->fraction -
+	const Reads *sums = &of_pool->longer;
+	double		wrong = sums->here / of_pool->fraction - sums->reads;
+	double		reads = sums->misses[size] / of_pool->fraction -
 		of_pool->coefficients[size] * wrong;
 
-	return Max(reads, 0) / of_pool->seconds;
+	return Max(reads, 0) / sums->seconds;
 }
 
 /*
@@ -299,8 +365,8 @@ chance(const Tuned *from, const Tuned *to)
 	for (int i = 0; i < 2; i++)
 	{
 		const Tuned *tuned = i == 0 ? from : to;
-		double		error = sqrt(Max(tuned->of_pool->here, 1)) /
-			tuned->of_pool->fraction / tuned->of_pool->seconds;
+		double		error = error_of(&tuned->of_pool->longer) /
+			tuned->of_pool->fraction;
 
 		sum += error * error * tuned->page_time * tuned->page_time;
 	}
@@ -481,6 +547,7 @@ BufferPoolTune(const double *page_times)
 
 	if (bufferpool_autotune == BUFFERPOOL_AUTOTUNE_OFF || !is_time())
 		return;
+	forget_what_has_changed();
 	all = palloc_array(Tuned, BUFFERPOOL_NUMBERS);
 	n = find_tuned(all, page_times);
 	if (find_best(all, n, &move, &from, &to))
