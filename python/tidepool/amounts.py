@@ -17,6 +17,12 @@ def percent(ratio: float, decimals: int = 2) -> str:
     return f"{100 * ratio:.{decimals}f}%"
 
 
+def percent_change(ratio: float) -> str:
+    """Return a relative change in percent, with its sign if it has one."""
+    text = f"{100 * ratio:+.1f}"
+    return "0.0%" if float(text) == 0 else f"{text}%"
+
+
 def points(difference: float) -> str:
     """Return a difference in percentage points, with its sign if it has one."""
     text = f"{difference:+.2f}"

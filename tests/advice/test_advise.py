@@ -359,7 +359,7 @@ def test_notes() -> None:
         "12 events are missing",
         "too short",
         "recorded under lirs",
-        "100 % of the references are to relations without a name",
+        "100% of the references are to relations without a name",
         "sata-ssd is assumed",
     ):
         assert words in text, words

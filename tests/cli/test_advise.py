@@ -71,7 +71,7 @@ def test_a_headline_that_the_list_does_not_contradict(ok: Call, tmp_path: Path) 
     command = f"advise {tmp_path}/alike.parquet --device hdd"
     text = " ".join(ok(command).out.split())
     assert "Change nothing" not in text
-    assert "Change no algorithm and no pools: none saves 2 % of the read time" in text
+    assert "Change no algorithm and no pools: none saves 2% of the read time" in text
     assert "Hardware does: put an SSD tier of " in text
     assert "With hardware 1. put an SSD tier" in text
     (found,) = ok(command, "--format json").records

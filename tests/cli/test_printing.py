@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tidepool.amounts import megabytes, percent, points
+from tidepool.amounts import megabytes, percent, percent_change, points
 from tidepool.cli.printing import print_table
 
 HEADERS = ("policy", "1%", "2%", "5%")
@@ -52,6 +52,7 @@ def test_numbers() -> None:
     assert [points(x) for x in (0, -0.001, 0.004, 1.234, -56.7)] == [
         "0.00", "0.00", "0.00", "+1.23", "-56.70",
     ]  # fmt: skip
+    assert [percent_change(x) for x in (-0.0, 0.0004, -0.0004, 0.01)] == ["0.0%"] * 3 + ["+1.0%"]
     assert percent(0.12345) == "12.35%" or percent(0.12345) == "12.34%"
     assert [megabytes(n) for n in (1, 128, 200, 2**17, 2**31)] == [
         "8 kB", "1 MB", "1.56 MB", "1 GB", "16 TB",

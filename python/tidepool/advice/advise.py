@@ -38,7 +38,7 @@ from tidepool.advice.sql import (
 )
 from tidepool.advice.ssd import MEMORY, SsdRow, enough, is_faster, ssd_rows
 from tidepool.advice.study import LEAST, Bar, Study, Verdict, no_bar, prices_in
-from tidepool.amounts import megabytes
+from tidepool.amounts import megabytes, percent
 from tidepool.simulation.devices import NVME, Device
 from tidepool.simulation.layouts import PoolSpec
 from tidepool.simulation.sizes import PAGE_BYTES
@@ -273,7 +273,7 @@ def _ssd_advice(study: Study, traces: Sequence[Trace], request: Request, bar: Ba
 
 def _ssd_why(row: SsdRow, ssd: Device) -> tuple[str, ...]:
     return (
-        f"an SSD like {ssd.name} serves {100 * row.hit_ratio:.0f} % of the reads",
+        f"an SSD like {ssd.name} serves {percent(row.hit_ratio, 0)} of the reads",
         f"written to it: {row.written_per_tb / 1e9:.0f} GB for a TB that is read",
     )
 

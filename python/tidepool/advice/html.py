@@ -89,7 +89,7 @@ def _sizes(report: Report) -> str:
     rows = [f"<tr>{head}</tr>"]
     for line in report.sizes:
         here = " (you are here)" if line.here else ""
-        cells = [f"{100 * line.factor:.0f} % = {megabytes(line.frames)}{here}", count(line.frames)]
+        cells = [f"{percent(line.factor, 0)} = {megabytes(line.frames)}{here}", count(line.frames)]
         for point in (line.today,) if same else (line.today, line.best):
             cells += [count(point.reads), milliseconds(point.read_ms), percent(point.error, 1)]
         marked = ' class="here"' if line.here else ""

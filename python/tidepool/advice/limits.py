@@ -8,6 +8,7 @@ from tidepool.advice.devices import ASSUMED, Known
 from tidepool.advice.evidence import Prepared
 from tidepool.advice.sizes import SizeRow, is_known, turnover
 from tidepool.advice.study import Study
+from tidepool.amounts import percent
 
 LEAST_READS = 500  # in the sample: below, chance decides
 LEAST_FRAMES = 500  # of a sampled cache, for errors of about a point (tests/advice/)
@@ -33,7 +34,7 @@ def notes_on(study: Study, known: Known, less: SizeRow | None = None) -> Iterato
         )
     if study.today.agreement > DISAGREES:
         yield (
-            f"the replay of today's setup takes {100 * study.today.agreement:.0f} % more or less"
+            f"the replay of today's setup takes {percent(study.today.agreement, 0)} more or less"
             " read time than the server did, so other numbers may be off as far: a recording that"
             " begins with pg_bufferpool_reset() agrees better"
         )
@@ -69,7 +70,7 @@ def _notes(prepared: Prepared, study: Study) -> Iterator[str]:
     known = prepared.named / prepared.references
     if known < 1 - UNNAMED:
         yield (
-            f"{100 * (1 - known):.0f} % of the references are to relations without a name (of"
+            f"{percent(1 - known, 0)} of the references are to relations without a name (of"
             " other databases, or dropped), which no advice on pools can assign: stop the recording"
             " in the database that matters"
         )
@@ -96,7 +97,7 @@ def _notes_on_sample(prepared: Prepared) -> Iterator[str]:
 def _withheld(study: Study, less: SizeRow) -> str:
     """Return why memory that was not missed cannot be given back."""
     text = (
-        f"{100 * less.factor:.0f} % of the buffers would have been enough for the recorded"
+        f"{percent(less.factor, 0)} of the buffers would have been enough for the recorded"
         " references; whether the rest can be given back is not known, since pages that were"
         " resident and not referenced may be wanted later."
     )

@@ -13,7 +13,7 @@ from tidepool.advice.report import (
     Report,
     Where,
 )
-from tidepool.amounts import byte_size, count, duration, megabytes, percent
+from tidepool.amounts import byte_size, count, duration, megabytes, percent, percent_change
 
 GROUPS = {
     SETTINGS: "With settings alone",
@@ -29,25 +29,19 @@ def milliseconds(ms: float) -> str:
     return f"{ms / 1000:,.0f} s"
 
 
-def signed_percent(share: float) -> str:
-    """Return a change in percent with its sign, if it has one."""
-    text = f"{100 * share:+.1f}"
-    return "0.0 %" if float(text) == 0 else f"{text} %"
-
-
 def verdict(report: Report) -> str:
     """Return the whole in a sentence or two: the best of each group, and what saves nothing."""
     if report.where.reads == 0:
         return "Change nothing: no page was read."
     groups = report.in_groups()
     hardware = ", or ".join(
-        f"{each.title} (saves {100 * each.share:.1f} %)" for _, each in groups.get(HARDWARE, [])
+        f"{each.title} (saves {percent(each.share, 1)})" for _, each in groups.get(HARDWARE, [])
     )
-    worth = f"saves {100 * report.least:.0f} % of the read time, after its price"
+    worth = f"saves {percent(report.least, 0)} of the read time, after its price"
     worth += " and in both halves of the recording"
     best = report.by_settings
     if best is not None:
-        text = f"{_sentence(best.title)}: saves {100 * best.share:.1f} % of the read time."
+        text = f"{_sentence(best.title)}: saves {percent(best.share, 1)} of the read time."
         return f"{text} With hardware: {hardware}." if hardware else text
     if hardware:
         text = f"Change no algorithm and no pools: none {worth}. Hardware does: {hardware}."
@@ -96,7 +90,7 @@ def gain_text(advice: Advice) -> str:
             ("halves", errors.spread),
         )
     ]
-    change = f"{signed_percent(-advice.share)} ± {100 * errors.total:.1f} ({', '.join(parts)})"
+    change = f"{percent_change(-advice.share)} ± {100 * errors.total:.1f} ({', '.join(parts)})"
     if advice.gives_back:
         return f"reads take {milliseconds(advice.read_ms)}, {change}"
     return f"saves {milliseconds(advice.gain_ms)} of reads, {change}"
@@ -107,9 +101,9 @@ def halves_text(advice: Advice) -> str | None:
     if advice.halves is None:
         return None
     if advice.gives_back:
-        first, second = (signed_percent(-half) for half in advice.halves)
+        first, second = (percent_change(-half) for half in advice.halves)
         return f"in the first half {first}, in the second {second}"
-    first, second = (f"{100 * half:.1f} %" for half in advice.halves)
+    first, second = (percent(half, 1) for half in advice.halves)
     return f"chosen by the first half ({first}), verified on the second ({second})"
 
 
@@ -147,8 +141,8 @@ def _misses_text(price: Price) -> str:
     return f"misses: {text} ({_today(price.misses_today, '{:.2f}'.format)})"
 
 
-def _longer(percent: float) -> str:
-    return f"{abs(percent):.1f} % {'longer' if percent >= 0 else 'shorter'}"
+def _longer(per_cent: float) -> str:
+    return f"{abs(per_cent):.1f}% {'longer' if per_cent >= 0 else 'shorter'}"
 
 
 def _today(value: float | None, text: Callable[[float], str]) -> str:

@@ -58,7 +58,7 @@ def _print_sizes(report: Report) -> None:
     headers.append("")
     rows = []
     for line in report.sizes:
-        row = [f"{100 * line.factor:.0f} %", megabytes(line.frames), count(line.frames)]
+        row = [percent(line.factor, 0), megabytes(line.frames), count(line.frames)]
         for point in (line.today,) if same else (line.today, line.best):
             row += [count(point.reads), milliseconds(point.read_ms), percent(point.error, 1)]
         rows.append([*row, HERE if line.here else ""])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidepool.amounts import count, percent
+from tidepool.amounts import count, percent, percent_change
 from tidepool.cli.printing import print_table
 from tidepool.experiments.layouts import Compared
 
@@ -54,4 +54,4 @@ def _headers(compared: Compared) -> list[str]:
 
 
 def _change(reads: int, first: int) -> str:
-    return f"{100 * (reads / first - 1):+.1f}%" if first else ""
+    return percent_change(reads / first - 1) if first else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidepool.amounts import count, percent
+from tidepool.amounts import count, percent, percent_change
 from tidepool.cli.printing import print_table
 from tidepool.demo.live import Run
 from tidepool.plots import Point, Reads
@@ -118,7 +118,7 @@ def print_rows(title: str, rows: Sequence[Row]) -> None:
             (
                 row.run.algorithm,
                 count(row.run.reads),
-                f"{100 * (row.run.reads / first.reads - 1):+.1f}%" if row.run != first else "",
+                percent_change(row.run.reads / first.reads - 1) if row.run != first else "",
                 percent(row.run.hit_ratio),
                 percent(row.own.hit_ratio),
                 percent(row.optimum.hit_ratio),
