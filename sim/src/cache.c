@@ -338,7 +338,7 @@ tps_cache_check(const tps_cache *cache, char *text, size_t size)
 						 "page table names a frame that does not hold the page",
 						 frame, write_report, &report);
 	}
-	bad += tp_expect(entries == tp_resident(&cache->pool),
+	bad += tp_expect(entries + cache->hidden == tp_resident(&cache->pool),
 					 "resident page missing in the page table", entries,
 					 write_report, &report);
 	return bad;

@@ -20,6 +20,8 @@ struct tps_cache
 	double		params[TP_MAX_PARAMS];
 	uint64_t	seed;
 	pagetable	table;
+	uint32_t	hidden;			/* pages in frames, that the table lacks: a
+								 * followed tier's (tier_recorded.c) */
 	tp_extents *extents;		/* NULL unless the policy uses temperatures,
 								 * or it is a tier's */
 	tp_services services;		/* pool.services */

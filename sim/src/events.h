@@ -28,6 +28,9 @@ enum
 	EVENT_SSD_HAS,
 	EVENT_SSD_LOST,
 	EVENT_SSD,
+	EVENT_SSD_BUSY,
+	EVENT_SSD_FREED,
+	EVENT_SSD_RELATION,
 	EVENT_EVICTED				/* not of traces: a clean page has left the
 								 * cache above a tier (io.h) */
 };

@@ -278,6 +278,9 @@ other_event(tps_layout *layout, const tps_events *events, size_t i)
 		case EVENT_SSD_HAS:
 		case EVENT_SSD_LOST:
 		case EVENT_SSD:
+		case EVENT_SSD_BUSY:
+		case EVENT_SSD_FREED:
+		case EVENT_SSD_RELATION:
 			return true;
 		default:
 			return relation_event(layout, events, i);

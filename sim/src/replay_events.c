@@ -165,6 +165,9 @@ replay_event(tps_replay *replay, const tps_events *events, size_t i)
 		case EVENT_SSD_HAS:
 		case EVENT_SSD_LOST:
 		case EVENT_SSD:
+		case EVENT_SSD_BUSY:
+		case EVENT_SSD_FREED:
+		case EVENT_SSD_RELATION:
 			return true;
 		default:
 			return scan_event(replay, events, i);

@@ -103,7 +103,9 @@ tps_tier_free(tps_tier *tier)
 	free(tier->dirty);
 	free(tier->flushing);
 	free(tier->following);
+	free(tier->busy);
 	pagemap_free(&tier->choices);
+	pagemap_free(&tier->numbers);
 	tier_queue_free(&tier->queue);
 	free(tier);
 }
@@ -115,6 +117,8 @@ is_kept(void *arg, uint32_t frame)
 {
 	const tps_tier *tier = arg;
 
+	if (tier->following != NULL && tier->following[frame] == FOLLOWED_GONE)
+		return false;
 	return tier_choice(tier, cache_page_of(tier->cache, frame)) == TPS_KEEP;
 }
 

@@ -16,12 +16,13 @@
 #include "tier_queue.h"
 
 /*
- * A frame of a tier that follows a server's: its page is there, or on its way, since
- * this second.
+ * A frame of a tier that follows a server's: its page is there; is lost and has not
+ * left the frame yet; or is on its way, since this second.
  */
 enum
 {
 	FOLLOWED_VALID = 1,
+	FOLLOWED_GONE,
 	FOLLOWED_QUEUED,			/* in second 0, modulo FOLLOWED_SECONDS */
 	FOLLOWED_SECONDS = 250
 };
@@ -43,12 +44,17 @@ struct tps_tier
 	tier_queue	queue;			/* of pages on their way to the SSD */
 	unsigned char *following;	/* [capacity] state of a frame with a page, of
 								 * a tier that follows a server's; else NULL */
+	uint64_t   *busy;			/* [capacity] likewise, the last read that
+								 * found the frame in use */
+	uint64_t	read;			/* reads that it followed */
 	bool		useful;			/* of such a tier: pages come in */
 	uint32_t	second;			/* of its clock, modulo FOLLOWED_SECONDS */
 	double		first_purse;	/* its budget's, when it begins */
 	tp_kept		kept;			/* core's */
 	pagemap		choices;		/* tps_choices by relation; without slots if
 								 * there are none */
+	pagemap		numbers;		/* of a tier that follows a server's: that
+								 * server's numbers of relations */
 
 	/*
 	 * The device's own view of what is sequential, which costs are counted
@@ -61,10 +67,11 @@ struct tps_tier
 
 /* ---- what relations want ---- */
 
+/* A tier that follows a server's has that server's numbers (tier_recorded.c). */
 static inline uint64_t
-relation_of(uint64_t page)
+relation_of(const tps_tier *tier, uint64_t page)
 {
-	return page >> 34;
+	return tier->following != NULL ? page >> 32 : page >> 34;
 }
 
 static inline tps_choice
@@ -74,7 +81,7 @@ tier_choice(const tps_tier *tier, uint64_t page)
 
 	if (tier->choices.count == 0)
 		return TPS_AUTO;
-	choice = pagemap_find(&tier->choices, relation_of(page));
+	choice = pagemap_find(&tier->choices, relation_of(tier, page));
 	return choice == NULL ? TPS_AUTO : (tps_choice) *choice;
 }
 

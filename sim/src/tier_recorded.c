@@ -4,21 +4,48 @@
  *
  * The order of operations is that of the server
  * (postgres/src/backend/storage/ssdtier/directory.c), so the policy sees the same
- * calls.  What it cannot know is in the recording: when a copy could be read, and
- * which pages lost their places for another reason than the policy's choice.
+ * calls.  What it cannot know is in the recording: when a copy could be read,
+ * which pages lost their places for another reason than the policy's choice, when
+ * those of a dropped relation left theirs, which frames a search found in use, and
+ * the numbers of relations.
  *
- * Differences from the server, none of which a policy can tell unless a choice
- * falls on the frame meanwhile:
- *	1. A frame that is being read can be evicted.
- *	2. So can one whose page was given up while it was being written.
- *	3. The pages of a dropped relation go at once; the server frees them within
- *	   about a second.
- *	4. The budget goes by the times of events, not of the server's calls.
+ * One difference is left: the budget goes by the times of events, not of the
+ * server's calls.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tier.h"
+
+/* ---- what the server calls it ---- */
+
+/* In place of the number, with the trace's, as long as that is not known. */
+#define UNKNOWN_RELATION UINT64_C(0x80000000)
+
+static uint64_t
+number_of(const tps_tier *tier, uint64_t page)
+{
+	const uint64_t *number = pagemap_find(&tier->numbers, page >> 32);
+
+	return number == NULL ? page >> 32 | UNKNOWN_RELATION : *number;
+}
+
+/* The policy's tables hash the server's numbers, which main forks have. */
+static uint64_t
+server_page(const tps_tier *tier, uint64_t page)
+{
+	return number_of(tier, page) << 32 | (uint32_t) page;
+}
+
+/* False when memory ran out. */
+static bool
+name_relation(tps_tier *tier, uint64_t page, uint64_t number)
+{
+	if (!pagemap_reserve(&tier->numbers))
+		return false;
+	*pagemap_at(&tier->numbers, page >> 32) = number;
+	return true;
+}
 
 /* ---- pages to be kept ---- */
 
@@ -30,7 +57,8 @@ pages_of(const tps_tier *tier, uint64_t relation)
 	for (uint32_t frame = 0; frame < tier->cache->capacity; frame++)
 		pages += cache_has(tier->cache, frame) &&
 			tp_is_resident(&tier->core.pool, frame) &&
-			relation_of(cache_page_of(tier->cache, frame)) == relation;
+			tier->following[frame] != FOLLOWED_GONE &&
+			relation_of(tier, cache_page_of(tier->cache, frame)) == relation;
 	return pages;
 }
 
@@ -38,7 +66,7 @@ pages_of(const tps_tier *tier, uint64_t relation)
 static bool
 follow_choice(tps_tier *tier, uint64_t page, bool kept)
 {
-	uint64_t	relation = relation_of(page);
+	uint64_t	relation = relation_of(tier, page);
 	uint64_t   *choice;
 
 	if (!kept && tier->choices.count == 0)
@@ -64,10 +92,12 @@ tps_tier_follow(tps_tier *tier, uint32_t extents)
 	tps_cache  *cache = tier->cache;
 
 	tier->following = calloc(cache->capacity, 1);
-	if (tier->following == NULL || !cache_keep_extents_in(cache, extents, 0, 0))
+	tier->busy = calloc(cache->capacity, sizeof(*tier->busy));
+	if (tier->following == NULL || tier->busy == NULL ||
+		!cache_keep_extents_in(cache, extents, 0, 0))
 		return false;
 	tier->core.extents = cache->extents;
-	return tier_let_choose(tier);
+	return tier_let_choose(tier) && pagemap_init(&tier->numbers);
 }
 
 void
@@ -111,12 +141,53 @@ find(const tps_tier *tier, uint64_t page)
 	return pagetable_find(&tier->cache->table, page);
 }
 
+/* The page, which leaves the frame, cannot be found any more. */
+static void
+hide(tps_tier *tier, uint32_t frame)
+{
+	if (tier->following[frame] == FOLLOWED_GONE)
+		tier->cache->hidden--;
+	else
+		pagetable_remove(&tier->cache->table, cache_page_of(tier->cache, frame));
+}
+
 static void
 lose(tps_tier *tier, uint32_t frame)
 {
-	tier->following[frame] = 0;
-	pagetable_remove(&tier->cache->table, cache_page_of(tier->cache, frame));
+	hide(tier, frame);
 	tp_tier_forget(&tier->core, frame);
+	tier->following[frame] = 0;
+}
+
+/*
+ * All pages of the relation are lost, and stay in their frames until those are freed.
+ * When it comes back it has another number.  A recording without numbers does not
+ * say when frames are freed, either: at once.
+ */
+static bool
+lose_relation(tps_tier *tier, uint64_t page)
+{
+	tps_cache  *cache = tier->cache;
+	uint64_t	relation = number_of(tier, page);
+	uint64_t	unknown = page >> 32 | UNKNOWN_RELATION;
+	bool		kept = tier_choice(tier, server_page(tier, page)) == TPS_KEEP;
+
+	if (kept && relation != unknown)
+		tp_tier_keep(&tier->core, -pages_of(tier, relation));
+	for (uint32_t frame = 0; frame < cache->capacity; frame++)
+		if (cache_has(cache, frame) && tp_is_resident(&tier->core.pool, frame) &&
+			relation_of(tier, cache_page_of(cache, frame)) == relation)
+		{
+			if (relation == unknown)
+				lose(tier, frame);
+			else
+			{
+				hide(tier, frame);
+				cache->hidden++;
+				tier->following[frame] = FOLLOWED_GONE;
+			}
+		}
+	return relation == unknown || name_relation(tier, page, unknown);
 }
 
 /* The page is on its way to the frame. */
@@ -127,18 +198,47 @@ queue(tps_tier *tier, uint32_t frame)
 }
 
 /*
- * Not if its page is on its way.  What has not come after a second or two will not:
- * the server had refused the page, having spent a little more or less by then.
+ * The longest that a page is on its way, in seconds.  What has not come by then will
+ * not: the server had refused the page, having spent a little more or less.
  */
+#define LONGEST_WAY 60
+
+/* Not if its page is on its way, or the server found it in use. */
 static bool
 is_usable(void *arg, uint32_t frame)
 {
 	const tps_tier *tier = arg;
 	uint32_t	queued = tier->following[frame];
 
-	return queued < FOLLOWED_QUEUED ||
-		(tier->second + FOLLOWED_SECONDS - (queued - FOLLOWED_QUEUED)) %
-		FOLLOWED_SECONDS >= 2;
+	return tier->busy[frame] != tier->read &&
+		(queued < FOLLOWED_QUEUED ||
+		 (tier->second + FOLLOWED_SECONDS - (queued - FOLLOWED_QUEUED)) %
+		 FOLLOWED_SECONDS > LONGEST_WAY);
+}
+
+/*
+ * The events behind that of a read say which frames its searches found in use, before
+ * anything else happens to the tier.
+ */
+static void
+note_busy(tps_tier *tier, const tps_events *events, size_t read)
+{
+	tier->read++;
+	for (size_t i = read + 1; i < events->n; i++)
+		switch (event_kind(events, i))
+		{
+			case EVENT_SSD_BUSY:
+				if (events->count != NULL && events->count[i] < tier->cache->capacity)
+					tier->busy[events->count[i]] = tier->read;
+				break;
+			case EVENT_PHYSICAL_READ:
+			case EVENT_PHYSICAL_WRITE:
+			case EVENT_SSD_HAS:
+			case EVENT_SSD_FREED:
+				return;
+			default:
+				break;
+		}
 }
 
 void
@@ -206,12 +306,12 @@ miss(tps_tier *tier, uint64_t page, bool kept, const tp_access *access)
 	}
 	if (tp_is_resident(&tier->core.pool, frame))
 	{
-		pagetable_remove(&tier->cache->table, cache_page_of(tier->cache, frame));
+		hide(tier, frame);
 		tp_tier_evict(&tier->core, frame, &offer);
 	}
 	pagetable_enter(&tier->cache->table, page, frame);
-	tp_tier_admit(&tier->core, frame, cache_page(page), &offer);
 	queue(tier, frame);
+	tp_tier_admit(&tier->core, frame, cache_page(page), &offer);
 }
 
 static void
@@ -252,7 +352,6 @@ physical_write(tps_tier *tier, uint64_t page, uint32_t count)
 	}
 }
 
-/* count 0: all pages of the fork. */
 static void
 lost(tps_tier *tier, uint64_t first, uint32_t count)
 {
@@ -265,11 +364,16 @@ lost(tps_tier *tier, uint64_t first, uint32_t count)
 		tier->totals.dropped += tier->following[frame] >= FOLLOWED_QUEUED;
 		lose(tier, frame);
 	}
-	for (uint32_t frame = 0; count == 0 && frame < tier->cache->capacity; frame++)
-		if (cache_has(tier->cache, frame) &&
-			tp_is_resident(&tier->core.pool, frame) &&
-			cache_page_of(tier->cache, frame) >> 32 == first >> 32)
-			lose(tier, frame);
+}
+
+/* A page that was lost has left its frame. */
+static void
+freed(tps_tier *tier, uint32_t frame)
+{
+	if (frame < tier->cache->capacity && cache_has(tier->cache, frame) &&
+		tp_is_resident(&tier->core.pool, frame) &&
+		tier->following[frame] == FOLLOWED_GONE)
+		lose(tier, frame);
 }
 
 bool
@@ -277,7 +381,7 @@ tps_tier_feed_recorded(tps_tier *tier, const tps_events *events)
 {
 	for (size_t i = 0; i < events->n; i++)
 	{
-		uint64_t	page = events->page[i];
+		uint64_t	page = server_page(tier, events->page[i]);
 		uint32_t	count = events->count == NULL ? 0 : events->count[i];
 		unsigned	flags = events->flags == NULL ? 0 : events->flags[i];
 		tp_access	access = {.now = event_time(events, i)};
@@ -294,6 +398,7 @@ tps_tier_feed_recorded(tps_tier *tier, const tps_events *events)
 				if ((flags & EVENT_SSD_ASKED) &&
 					!follow_choice(tier, page, (flags & EVENT_SSD_KEPT) != 0))
 					return false;
+				note_busy(tier, events, i);
 				physical_read(tier, page, count, flags, &access);
 				break;
 			case EVENT_PHYSICAL_WRITE:
@@ -306,7 +411,16 @@ tps_tier_feed_recorded(tps_tier *tier, const tps_events *events)
 				tier_count_written(tier, 1);
 				break;
 			case EVENT_SSD_LOST:
+				if (count == 0 && !lose_relation(tier, events->page[i]))
+					return false;
 				lost(tier, page, count);
+				break;
+			case EVENT_SSD_FREED:
+				freed(tier, count);
+				break;
+			case EVENT_SSD_RELATION:
+				if (!name_relation(tier, events->page[i], count))
+					return false;
 				break;
 		}
 	}

@@ -24,6 +24,7 @@ from tidepool.simulation.below import (
 from tidepool.simulation.events import Events, positioned
 from tidepool.simulation.ssd import Tier
 from tidepool.traces import Chunk, Flag, InMemoryTrace, Kind, Recorded, page_number
+from tidepool.traces.columns import take
 from tidepool.traces.provenance import ReadTime, ReadTimes, RecordedSsd
 
 RAN = RecordedSsd("lru", "", 4, 8, 0, 1024, 256, 100.0, 0.0, True)
@@ -64,6 +65,18 @@ def lost(block: int, count: int = 1) -> Row:
     return Kind.SSD_LOST, block, count, 0
 
 
+def busy(place: int) -> Row:
+    return Kind.SSD_BUSY, 0, place, 0
+
+
+def freed(place: int) -> Row:
+    return Kind.SSD_FREED, 0, place, 0
+
+
+def relation(number: int) -> Row:
+    return Kind.SSD_RELATION, 0, number, 0
+
+
 def state(pages: int = 4, useful: bool = True, emptied: bool = False) -> bytes:
     members = {"pages": pages, "random_saving": 100, "sequential_saving": 0}
     members |= {"useful": useful, "emptied": emptied}
@@ -94,6 +107,84 @@ def test_pages_that_lost_their_places_are_gone() -> None:
     assert replay_recorded_ssd(trace_of([read(1), lost(1)])).dropped == 1
 
 
+# pages 0 to 3 in places 0 to 3, of which lru would give up the first
+FOUR = [row for block in range(4) for row in (read(block), has(block))]
+FULL = [relation(3), *FOUR]
+
+
+def hits(*rows: Row) -> int:
+    return replay_recorded_ssd(trace_of(rows)).hits
+
+
+def test_pages_of_a_dropped_relation_stay_until_they_are_freed() -> None:
+    new = [read(5), has(5), read(6), has(6), read(5, 2)]
+    assert hits(*FULL, lost(0, 0), *new) == 2  # they displace the oldest, in places 0 and 1
+    assert hits(*FULL, lost(0, 0), freed(3), *new) == 0  # 3 and 0
+    assert hits(*FULL, freed(3), *new) == 2  # which is not lost
+    assert hits(*FULL, lost(0, 0), freed(1), freed(0), freed(0), freed(9), *new) == 2
+    # a recording without numbers does not say when: the last place is the first to be free
+    assert hits(*FOUR, lost(0, 0), *new) == 0
+    assert hits(*FOUR, lost(0, 0), read(3)) == 0
+    # a page of that name that comes later is another
+    again = [read(3), has(3), freed(1), freed(2), freed(3), freed(0), read(3)]
+    assert hits(*FULL, lost(0, 0), *again) == 1
+    assert hits(*FULL, lost(0, 0), read(3)) == 0
+
+
+def test_places_in_use_are_not_chosen() -> None:
+    assert hits(*FULL, read(7), read(0)) == 0
+    assert hits(*FULL, read(7), busy(0), read(0)) == 1
+    assert hits(*FULL, read(7), busy(0), busy(99), read(1)) == 0
+    assert hits(*FULL, read(7), busy(0), busy(1), read(1), read(2)) == 1
+    # of that read alone
+    assert hits(*FULL, read(7, asked=False), busy(0), read(7), read(0)) == 0
+    # also while the page is not there any more
+    assert hits(*FULL, lost(0), read(7), read(1)) == 1
+    assert hits(*FULL, lost(0), read(7), busy(0), read(1)) == 0
+
+
+def test_a_page_to_be_kept_takes_the_place_of_one_that_is_gone() -> None:
+    block, count, flags = read(0)[1:]
+    keep: Row = Kind.PHYSICAL_READ, block, count, flags | Flag.SSD_KEPT
+    tier = FollowingTier(trace_of(rows := [*FULL, lost(0, 0), keep, has(0), read(0)]))
+    tier.feed(0, *trace_of(rows).chunks())
+    assert tier.check() == 0
+    assert tier.result().hits == 1
+
+
+def test_relations_are_known_by_the_servers_numbers() -> None:
+    assert hits(relation(2**32 - 1), *FOUR, read(0)) == 1
+    # with another number its pages are others
+    assert hits(*FULL, relation(4), read(0)) == 0
+    assert hits(*FULL, lost(0, 0), relation(4), read(3), has(3), read(3)) == 1
+
+
+def test_a_write_to_another_fork_leaves_the_copy_alone() -> None:
+    rows = [relation(3), read(1), has(1), write(1), read(1)]
+    assert hits(*rows) == 0
+    (chunk,) = trace_of(rows).chunks()
+    pages = chunk.page.copy()
+    pages[3] |= np.uint64(1 << 32)
+    assert (
+        replay_recorded_ssd(
+            InMemoryTrace("fork", [replace(chunk, page=pages)], recorded=SERVER)
+        ).hits
+        == 1
+    )
+
+
+@pytest.mark.parametrize("after", range(1, 4))
+def test_what_a_read_found_in_use_may_be_in_the_next_chunk(after: int) -> None:
+    rows = [*FULL, read(7), (Kind.READ, 1, 0, 0), busy(0), read(0)]
+    (whole,) = trace_of(rows).chunks()
+    split = len(FULL) + after
+    tier = FollowingTier(trace_of(rows))
+    tier.feed(0, take(whole, slice(0, split)))
+    tier.feed(split, take(whole, slice(split, None)))
+    assert tier.result() == replay_recorded_ssd(trace_of(rows))
+    assert tier.result().hits == 1
+
+
 def test_reads_that_pass_the_tier_by() -> None:
     rows = [read(1), has(1), read(1, asked=False), read(2, asked=False), read(2)]
     result = replay_recorded_ssd(trace_of(rows))
@@ -114,14 +205,13 @@ def test_an_ssd_that_is_not_useful_gets_no_page() -> None:
 
 
 def test_sizes_and_emptying() -> None:
-    four = [row for block in range(4) for row in (read(block), has(block))]
     all_of = [read(block) for block in range(4)]
     change = (Kind.SSD, 0, 0, 0)
-    smaller = trace_of([*four, change, *all_of], row8=state(pages=2))
+    smaller = trace_of([*FOUR, change, *all_of], row8=state(pages=2))
     assert replay_recorded_ssd(smaller).hits < 4
-    larger = trace_of([change, *four, *all_of], row0=state(pages=8))
+    larger = trace_of([change, *FOUR, *all_of], row0=state(pages=8))
     assert replay_recorded_ssd(larger).hits == 4
-    emptied = trace_of([*four, change, *all_of], row8=state(emptied=True))
+    emptied = trace_of([*FOUR, change, *all_of], row8=state(emptied=True))
     assert replay_recorded_ssd(emptied).hits == 0
 
 
@@ -222,6 +312,26 @@ def test_any_recording_is_followed_as_a_naive_server_would(policy: str, rows: li
         tier.feed(position, chunk)
         assert tier.check() == 0
     assert tier.result().hits == naive_hits(rows, policy)
+
+
+kept = st.builds(lambda row: (*row[:3], row[3] | Flag.SSD_KEPT), st.builds(read, blocks))
+places = st.integers(0, 8)
+numbers = st.builds(relation, st.integers(0, 2))
+any_event = st.one_of(
+    numbers, events, kept, st.just(lost(0, 0)), st.builds(freed, places), st.builds(busy, places)
+)
+
+
+@pytest.mark.parametrize("policy", ["lru", "tac", "arc"])
+@given(rows=st.lists(any_event, min_size=1, max_size=60))
+@settings(deadline=None)
+def test_any_recording_keeps_the_invariants(policy: str, rows: list[Row]) -> None:
+    ran = replace(RAN, policy=policy, keep_share=0.5)
+    trace = trace_of(rows, replace(SERVER, ssd=ran))
+    tier = FollowingTier(trace)
+    for position, chunk in positioned(trace):
+        tier.feed(position, chunk)
+        assert tier.check() == 0
 
 
 # ---- other SSDs in its place ----

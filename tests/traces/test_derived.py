@@ -150,6 +150,9 @@ def test_info_of_everything() -> None:
         "ssd_has": 0,
         "ssd_lost": 0,
         "ssd": 0,
+        "ssd_busy": 0,
+        "ssd_freed": 0,
+        "ssd_relation": 0,
     }
     assert (found.references, found.pages, found.one_touch) == (3, 3, 3)
     assert found.bytes == 3 * 8192

@@ -28,7 +28,7 @@ from tidepool.simulation.ssd import (
     tier_bytes,
     tier_options,
 )
-from tidepool.traces.columns import column, take
+from tidepool.traces.columns import BELOW, column, join, take
 from tidepool.traces.columns import references as references_of
 from tidepool.traces.model import Chunk, Kind, Trace
 from tidepool.traces.provenance import ReadTimes, RecordedSsd, SsdState, parse_ssd_state
@@ -77,10 +77,10 @@ def reads_and_writes(chunk: Chunk) -> Chunk | None:
     rows = np.flatnonzero(np.isin(chunk.kind, kinds) & main)
     if len(rows) == 0:
         return None
+    _check_blocks(take(chunk, rows))
     count = column(chunk, "count", 0)[rows]
     kind = chunk.kind[rows].copy()
     of_blocks = kind != Kind.FORGET
-    _check_blocks(count[of_blocks])
     each = np.where(of_blocks, count, 1)
     kind[kind == Kind.PHYSICAL_READ] = Kind.READ
     kind[kind == Kind.PHYSICAL_WRITE] = Kind.WRITE
@@ -94,7 +94,8 @@ def reads_and_writes(chunk: Chunk) -> Chunk | None:
     )
 
 
-def _check_blocks(count: NDArray[np.uint32]) -> None:
+def _check_blocks(chunk: Chunk) -> None:
+    count = column(chunk, "count", 0)[np.isin(column(chunk, "kind", 0), OF_BLOCKS)]
     if len(count) and int(count.max()) > MAX_BLOCKS:
         raise TraceError(f"a physical read or write of {int(count.max()):,} blocks: damaged")
 
@@ -175,7 +176,11 @@ def recorded_ssd(recorded: RecordedSsd, disk: Device, device: Device) -> Ssd:
 
 
 class FollowingTier:
-    """A server's SSD tier again: fed with the chunks of its recording (tier_recorded.c)."""
+    """A server's SSD tier again: fed with the chunks of its recording (tier_recorded.c).
+
+    The last read of a chunk waits for the next one, which may begin with the places
+    that it found in use.
+    """
 
     def __init__(self, trace: Trace, disk: Device | None = None, device: Device | None = None):
         recorded = trace.recorded
@@ -202,22 +207,32 @@ class FollowingTier:
             raise MemoryError(f"no memory to simulate an SSD of {ran.capacity} frames")
         self._save(ran)
         lib.tps_tier_set_purse(self._tier, ran.purse)
+        self._waiting: Chunk | None = None
 
     def feed(self, position: int, chunk: Chunk) -> None:
         """Take further events of the recording."""
+        timed = replace(chunk, time=column(chunk, "time", position))
+        below = take(timed, np.isin(column(chunk, "kind", position), BELOW))
+        _check_blocks(below)
+        if self._waiting is not None:
+            below = join([self._waiting, below], 0)
+        reads = np.flatnonzero(column(below, "kind", 0) == Kind.PHYSICAL_READ)
+        last = int(reads[-1]) if len(reads) else 0
+        self._waiting = take(below, slice(last, None)) if last < len(below) else None
+        self._take(take(below, slice(0, last)))
+
+    def _take(self, chunk: Chunk) -> None:
         start = 0
-        kind = column(chunk, "kind", position)
-        _check_blocks(column(chunk, "count", position)[np.isin(kind, OF_BLOCKS)])
+        kind = column(chunk, "kind", 0)
         for row in np.flatnonzero(kind == Kind.SSD).tolist():
-            self._feed(position, chunk, slice(start, row))
+            self._feed(chunk, slice(start, row))
             self._change(chunk.bitmaps.get(row, b""))
             start = row + 1
-        self._feed(position, chunk, slice(start, len(chunk)))
+        self._feed(chunk, slice(start, len(chunk)))
 
-    def _feed(self, position: int, chunk: Chunk, rows: slice) -> None:
+    def _feed(self, chunk: Chunk, rows: slice) -> None:
         if rows.start < rows.stop:
-            part = replace(take(chunk, rows), bitmaps={})
-            events = Events(part, position + rows.start)
+            events = Events(replace(take(chunk, rows), bitmaps={}), 0)
             if not lib.tps_tier_feed_recorded(self._tier, events.pointer):
                 raise MemoryError("no memory to simulate an SSD")
 
@@ -240,18 +255,26 @@ class FollowingTier:
         lib.tps_tier_set_keep_share(self._tier, state.keep_share)
         lib.tps_tier_set_budget(self._tier, state.write_budget, state.write_budget_per_day)
 
+    def _settle(self) -> None:
+        if self._waiting is not None:
+            self._take(self._waiting)
+            self._waiting = None
+
     def restart(self) -> None:
         """Count from here on."""
+        self._settle()
         lib.tps_tier_restart(self._tier)
 
     def result(self) -> SsdResult:
         """Return what was counted, and the hits that the server had."""
+        self._settle()
         sums = ffi.new("tps_tier_sums *")
         lib.tps_tier_totals(self._tier, sums)
         return replace(ssd_result(self.ssd, sums), recorded_hits=sums.recorded_hits)
 
     def check(self) -> int:
         """Return how many invariants do not hold: 0, unless there is a defect."""
+        self._settle()
         return int(lib.tps_tier_check(self._tier, ffi.NULL, 0))
 
 

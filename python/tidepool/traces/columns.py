@@ -26,7 +26,16 @@ DTYPES: dict[str, Any] = {
 }
 
 LAST_REFERENCE = Kind.WRITE  # kinds up to this one reference a page
-BELOW = (Kind.PHYSICAL_READ, Kind.PHYSICAL_WRITE, Kind.SSD_HAS, Kind.SSD_LOST, Kind.SSD)  # memory
+BELOW = (  # memory
+    Kind.PHYSICAL_READ,
+    Kind.PHYSICAL_WRITE,
+    Kind.SSD_HAS,
+    Kind.SSD_LOST,
+    Kind.SSD,
+    Kind.SSD_BUSY,
+    Kind.SSD_FREED,
+    Kind.SSD_RELATION,
+)
 OF_ONE_PAGE = (Kind.PINNED, Kind.UNPINNED, Kind.DIRTIED, Kind.WRITTEN, Kind.PAGE_MOVED)
 
 

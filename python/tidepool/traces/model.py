@@ -48,8 +48,11 @@ class Kind(IntEnum):
     Below memory: PHYSICAL_READ and PHYSICAL_WRITE, ``count`` blocks from
     ``page`` on were read or written at once.  Of a server's SSD tier: SSD_HAS,
     the page can be read from the SSD now; SSD_LOST, ``count`` pages have lost
-    their places there (0: all of the fork); SSD, the tier's state from now on,
-    in ``bitmaps``, JSON as in provenance.SsdState.
+    their places there (0: all of the relation, which leave them as SSD_FREED
+    says); SSD, the tier's state from now on, in ``bitmaps``, JSON as in
+    provenance.SsdState; SSD_BUSY, the physical read before it found place
+    ``count`` in use; SSD_FREED, a page that was lost has left place ``count``;
+    SSD_RELATION, the tier's algorithm knows the relation as number ``count``.
     """
 
     READ = 0
@@ -70,6 +73,9 @@ class Kind(IntEnum):
     SSD_HAS = 15
     SSD_LOST = 16
     SSD = 17
+    SSD_BUSY = 18
+    SSD_FREED = 19
+    SSD_RELATION = 20
 
 
 class Flag(IntFlag):

@@ -62,9 +62,15 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_PHYSICAL_WRITE 14	/* likewise, written */
 #define RECORD_SSD_HAS		15	/* this page can be read from the SSD now */
 #define RECORD_SSD_LOST		16	/* it has lost its place there; count 0: all
-								 * pages of the fork have */
+								 * pages of the fork have, and keep those that
+								 * the writer has yet to free */
 #define RECORD_SSD			17	/* state of the SSD tier: so many bytes of
 								 * text, in this process's next records */
+#define RECORD_SSD_BUSY		18	/* the read before it found this place, in
+								 * place of a block, in use */
+#define RECORD_SSD_FREED	19	/* a page that was lost has left this place */
+#define RECORD_SSD_RELATION	20	/* the SSD tier's algorithm knows the relation
+								 * by this number, in place of a block */
 #define RECORD_READS_FOR	253 /* the scan that is in place of tablespace and
 								 * database is the one that the process's next
 								 * references with RECORD_FOR_SCAN are for */
@@ -231,6 +237,7 @@ typedef struct RecordedReadTimes
 
 extern RecordedReadTimes *BufferPoolRecordedReadTimes(void);
 extern void BufferPoolInitRecordedReadTimes(void);
+extern void BufferPoolRecordPlace(uint8 kind, uint32 place);
 extern uint64 BufferPoolRecordBelow(uint8 kind, uint32 flags,
 									const RelFileLocator *locator,
 									ForkNumber fork, BlockNumber block,

@@ -87,6 +87,7 @@ extern uint32 SsdTierRelationBucket(const RelFileLocator *locator);
 extern SsdTierRelation *SsdTierFindRelation(const RelFileLocator *locator);
 extern SsdTierRelation *SsdTierEnterRelation(const RelFileLocator *locator);
 extern void SsdTierFreePlace(SsdTierRelation *relation);
+extern void SsdTierTellNumber(SsdTierRelation *relation);
 extern void SsdTierLoseRelation(SsdTierRelation *relation);
 extern SsdTierRelation *SsdTierRenewRelation(SsdTierRelation *relation);
 extern void SsdTierSetChoice(SsdTierRelation *relation, SsdTierChoice choice);

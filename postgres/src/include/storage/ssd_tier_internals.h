@@ -112,6 +112,7 @@ typedef struct SsdTierRelation
 								 * freed */
 	uint8		choice;			/* SsdTierChoice: AUTO, KEEP or NONE */
 	bool		own;			/* it, or the pool that it names, chose so */
+	uint32		told;			/* recording that has its number */
 	uint64		chosen;			/* when, by shared->choices */
 	uint64		reads;			/* pages that memory missed */
 	uint64		hits;			/* of them, read from the SSD */

@@ -20,6 +20,7 @@ from tidepool.traces.formats.recording_records import (
     HEADER,
     KINDS,
     MAGIC,
+    OF_NUMBERS,
     POOL_SHIFT,
     RECORD,
     VERSIONS,
@@ -103,10 +104,11 @@ class RecordingTrace(FileTrace):
                 | records["fork"].astype(np.uint64) << np.uint64(32)
                 | records["block"]
             )
-            moved = records["kind"] == Kind.MOVED
-            count = np.where(moved, records["block"], 0).astype(np.uint32)
+            numbered = np.isin(records["kind"], OF_NUMBERS)
+            count = np.where(numbered, records["block"], 0).astype(np.uint32)
             size = np.zeros(len(records), np.uint32)
             page[np.isin(records["kind"], WITHOUT_PAGE)] = 0
+            page[records["kind"] == Kind.SSD_RELATION] &= ~np.uint64(0xFFFFFFFF)
             for row in np.flatnonzero(records["kind"] == Kind.SCAN_BEGIN).tolist():
                 begun = Begun.parse(texts.pop(row), has_bitmap(records[row]))
                 scan[row], count[row], size[row] = begun.scan, begun.count, begun.size

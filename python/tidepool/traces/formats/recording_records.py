@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from tidepool.traces.model import Flag, Kind
 
 MAGIC = b"TPRECORD"
-VERSIONS = (2, 3, 4, 5)  # 2 has no pools, 3 no scans, 4 no physical reads and writes
+# 2 has no pools, 3 no scans, 4 no physical reads and writes, 5 no places and numbers of the SSD
+VERSIONS = (2, 3, 4, 5, 6)
 
 HEADER = np.dtype(
     [
@@ -61,12 +62,29 @@ KINDS = (
     Kind.SSD_HAS,
     Kind.SSD_LOST,
     Kind.SSD,
+    Kind.SSD_BUSY,
+    Kind.SSD_FREED,
+    Kind.SSD_RELATION,
     READS_FOR,
     TEXT,
 )
 WITH_TEXT = (Kind.POOL, Kind.SCAN_BEGIN, Kind.SSD)
 WITH_BLOCKS = (Kind.PHYSICAL_READ, Kind.PHYSICAL_WRITE, Kind.SSD_LOST)  # in place of a pool
-WITHOUT_PAGE = (Kind.POOL, Kind.MOVED, Kind.SCAN_ADVANCE, Kind.SCAN_END, Kind.SSD)
+OF_NUMBERS = (  # a number in place of a block
+    Kind.MOVED,
+    Kind.SSD_BUSY,
+    Kind.SSD_FREED,
+    Kind.SSD_RELATION,
+)
+WITHOUT_PAGE = (
+    Kind.POOL,
+    Kind.SCAN_ADVANCE,
+    Kind.SCAN_END,
+    Kind.SSD,
+    Kind.MOVED,
+    Kind.SSD_BUSY,
+    Kind.SSD_FREED,
+)
 
 Records = NDArray[np.void]
 

@@ -119,7 +119,7 @@ is_known(const BufferPoolMoveRecord *move)
 static void
 log_move(const BufferPoolMoveRecord *move)
 {
-	const char *detail = "It saves %.3f milliseconds of reading a second in the one, and costs %.3f in the other: %.1f %% of all reading.";
+	const char *detail = "It saves %.3f milliseconds of reading a second in the one, and costs %.3f in the other: %.1f%% of all reading.";
 
 	if (move->moved < 0)
 		ereport(LOG,

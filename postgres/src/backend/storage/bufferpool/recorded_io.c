@@ -46,6 +46,15 @@ BufferPoolRecordBelow(uint8 kind, uint32 flags, const RelFileLocator *locator,
 	return time / NS_PER_US;
 }
 
+/* Record what becomes of a place in the SSD tier, under its lock. */
+void
+BufferPoolRecordPlace(uint8 kind, uint32 place)
+{
+	const RelFileLocator none = {0};
+
+	(void) BufferPoolRecordBelow(kind, 0, &none, MAIN_FORKNUM, place, 0);
+}
+
 /* ---- how long reads take ---- */
 
 void

@@ -107,7 +107,7 @@ SsdTierFindSlot(const SsdTierRelation *relation, BlockNumber block)
 
 /* A read, which is recorded; a replay goes by the same time. */
 static tp_access
-this_read(const SsdTierRelation *relation, BlockNumber block, int nblocks,
+this_read(SsdTierRelation *relation, BlockNumber block, int nblocks,
 		  bool hit, bool unwanted)
 {
 	tp_access	access = this_access();
@@ -116,9 +116,12 @@ this_read(const SsdTierRelation *relation, BlockNumber block, int nblocks,
 		(unwanted ? RECORD_SSD_UNWANTED : 0);
 
 	if (BufferPoolRecording())
+	{
+		SsdTierTellNumber(relation);
 		access.now = BufferPoolRecordBelow(RECORD_PHYSICAL_READ, flags,
 										   &relation->locator, MAIN_FORKNUM,
 										   block, nblocks);
+	}
 	return access;
 }
 
@@ -191,6 +194,22 @@ begin_hit(SsdTierRelation *relation, BlockNumber block, int nblocks,
 }
 
 /*
+ * May the slot be given to another page?  A replay knows by itself of pages on
+ * their way, unless they have lost their places meanwhile.
+ */
+static bool
+can_make_room(void *arg, uint32 slot)
+{
+	if (slot_is_usable(arg, slot))
+		return true;
+	if (BufferPoolRecording() &&
+		!((slot_state(slot) & SSD_SLOT_QUEUED) &&
+		  tp_is_resident(&SsdTier.core.pool, slot) && !relation_in(slot)->gone))
+		BufferPoolRecordPlace(RECORD_SSD_BUSY, slot);
+	return false;
+}
+
+/*
  * The page comes in from the disk.  Returns the entry of the queue that is
  * waiting for it, or TP_NONE.
  */
@@ -211,7 +230,7 @@ begin_miss(SsdTierRelation *relation, BlockNumber block,
 	}
 	if (relation->choice == SSD_TIER_KEEP)
 		offer.flags |= TP_KEEP;
-	slot = tp_tier_offer(&SsdTier.core, page, slot_is_usable, NULL, &offer);
+	slot = tp_tier_offer(&SsdTier.core, page, can_make_room, NULL, &offer);
 	if (!tp_is_frame(slot))
 	{
 		SsdTierCount(SSD_TIER_REFUSED_NO_SLOT, slot == TP_NONE);

@@ -119,6 +119,21 @@ SsdTierEnterRelation(const RelFileLocator *locator)
 	return relation;
 }
 
+/*
+ * Record the relation's number, by which its pages are known to the algorithm and
+ * hashed for its tables, before anything else that a recording has of it.
+ */
+void
+SsdTierTellNumber(SsdTierRelation *relation)
+{
+	uint32		recording = BufferPoolRecordingSerial();
+
+	if (relation->told != recording)
+		(void) BufferPoolRecordBelow(RECORD_SSD_RELATION, 0, &relation->locator,
+									 MAIN_FORKNUM, relation_number(relation), 0);
+	relation->told = recording;
+}
+
 /* The relation's pages cease to exist. */
 void
 SsdTierLoseRelation(SsdTierRelation *relation)
@@ -170,9 +185,12 @@ SsdTierSetChoice(SsdTierRelation *relation, SsdTierChoice choice)
 	bool		keep = choice == SSD_TIER_KEEP;
 
 	if (BufferPoolRecording() && keep != (relation->choice == SSD_TIER_KEEP))
+	{
+		SsdTierTellNumber(relation);
 		(void) BufferPoolRecordBelow(RECORD_PHYSICAL_READ,
 									 RECORD_SSD_ASKED | (keep ? RECORD_SSD_KEPT : 0),
 									 &relation->locator, MAIN_FORKNUM, 0, 0);
+	}
 	if (relation->choice == SSD_TIER_KEEP)
 		tp_tier_keep(&SsdTier.core, -(int64) relation->pages);
 	relation->choice = choice;

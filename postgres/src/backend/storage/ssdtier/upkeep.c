@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "storage/bufferpool_recorder.h"
 #include "storage/ssd_tier_directory.h"
 
 /*
@@ -33,7 +34,11 @@ SsdTierSweep(uint32 slots)
 			if (SsdTier.shared->slots > 0 &&
 				tp_is_resident(&SsdTier.core.pool, hand) &&
 				relation_in(hand)->gone)
+			{
+				if (BufferPoolRecording())
+					BufferPoolRecordPlace(RECORD_SSD_FREED, hand);
 				SsdTierFreeUnrecorded(hand);
+			}
 		}
 		more = SsdTier.shared->gone > 0;
 		SsdTierUnlock();
