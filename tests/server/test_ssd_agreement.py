@@ -203,8 +203,9 @@ def test_clients(start: Start, policy: str, rewrites: int) -> None:
     assert server.run(server.bin / "pgbench", "-i", "-q", "-s", "2").returncode == 0
     recording = server.directory / "a.rec"
     server.query(BEGIN.format(recording))
+    # a thread a client: pgbench prepares a statement with its thread waiting
     load_of = (
-        *(server.bin / "pgbench", "-n", "-M", "prepared", "-c", "8", "-j", "2", "-t", "300"),
+        *(server.bin / "pgbench", "-n", "-M", "prepared", "-c", "8", "-j", "8", "-t", "300"),
         *("-b", "tpcb-like@1", "-b", "select-only@3", "--random-seed", "1", "postgres"),
     )
     with ThreadPoolExecutor(1) as threads:
