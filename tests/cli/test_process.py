@@ -84,6 +84,38 @@ def test_interrupt_leaves_quickly_and_quietly(tmp_path: Path) -> None:
     assert err.strip() == ""
 
 
+SWALLOWED = """
+import signal
+import click
+from tidepool.cli.bar import bar
+from tidepool.cli.main import run_command
+
+@click.command()
+def command():
+    with bar("works", None) as advance:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            pass
+        {then}
+    print("did it all")
+
+run_command(command, "command", [])
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "goes_on"), [("advance(1)", False), ("raise ValueError", False), ("pass", True)]
+)
+def test_an_interrupt_that_a_library_swallows(then: str, goes_on: bool) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SWALLOWED.format(then=then)], capture_output=True, text=True
+    )
+    assert done.returncode == 130
+    assert done.stdout == "did it all\n" * goes_on
+    assert done.stderr.strip() == ""
+
+
 def read_terminal(controller: int) -> bytes:
     """Read all that is shown until the terminal's other end is closed."""
     shown = b""

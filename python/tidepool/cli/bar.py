@@ -16,6 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from tidepool.cli import interrupts
 from tidepool.traces import Trace
 from tidepool.traces.wrapped import Watched
 
@@ -26,11 +27,12 @@ Advance = Callable[[int], None]
 def bar(doing: str, total: int | None) -> Iterator[Advance]:
     """Show a bar for some work, and leave nothing behind on the screen.
 
-    Yields a function to call, from any thread, with the number of steps done.
+    Yields a function to call, from any thread, with the number of steps done; it
+    raises KeyboardInterrupt after an interrupt that was lost (interrupts.py).
     ``total`` is None if unknown.  Print nothing meanwhile.
     """
     if not sys.stderr.isatty():
-        yield lambda steps: None
+        yield lambda steps: interrupts.check()
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -44,7 +46,12 @@ def bar(doing: str, total: int | None) -> Iterator[Advance]:
         *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
     ) as progress:
         task = progress.add_task(doing, total=total)
-        yield lambda steps: progress.advance(task, steps)
+
+        def advance(steps: int) -> None:
+            interrupts.check()
+            progress.advance(task, steps)
+
+        yield advance
 
 
 @contextmanager

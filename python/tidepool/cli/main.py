@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from tidepool.cli import interrupts
 from tidepool.cli.advise import advise
 from tidepool.cli.compare import compare
 from tidepool.cli.curve import curve
@@ -49,7 +50,8 @@ def main(args: list[str] | None = None) -> None:
 def run_command(command: click.Command, name: str, args: list[str] | None = None) -> None:
     """Run a command and exit: 0 success, 1 bad input, 2 bad usage, 130 interrupted."""
     try:
-        status = command.main(args=args, prog_name=name, standalone_mode=False)
+        with interrupts.noted():
+            status = command.main(args=args, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
     except click.UsageError as error:
@@ -58,7 +60,7 @@ def run_command(command: click.Command, name: str, args: list[str] | None = None
         )
         sys.exit(2)
     except click.Abort:
-        sys.exit(130)
+        sys.exit(interrupts.INTERRUPTED)
     except TidepoolError as error:
         report(str(error), error.hint)
         sys.exit(1)
