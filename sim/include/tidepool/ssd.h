@@ -147,8 +147,9 @@ void		tps_tier_empty(tps_tier *tier);
 
 /*
  * Feed further events of the recording: those of kind physical read and write,
- * SSD has, lost, busy, freed and relation; others are ignored.  The events behind a read that
- * say which frames it found busy must come with it.  False when memory ran out.
+ * SSD has, lost, busy, freed and relation; others are ignored.  The events behind
+ * a read that say which frames it found busy must come with it.  False when memory
+ * ran out.
  */
 bool		tps_tier_feed_recorded(tps_tier *tier, const tps_events *events);
 

@@ -43,48 +43,12 @@ POOL_SHIFT = 24
 READS_FOR = 253  # the kind of records that name it
 TEXT = 254  # the kind of records that hold text, in place of a page
 END = 255  # the kind of the record that no record follows
-KINDS = (
-    Kind.READ,
-    Kind.WRITE,
-    Kind.SCAN_BEGIN,
-    Kind.SCAN_ADVANCE,
-    Kind.SCAN_END,
-    Kind.FORGET,
-    Kind.PINNED,
-    Kind.UNPINNED,
-    Kind.DIRTIED,
-    Kind.WRITTEN,
-    Kind.POOL,
-    Kind.MOVED,
-    Kind.PAGE_MOVED,
-    Kind.PHYSICAL_READ,
-    Kind.PHYSICAL_WRITE,
-    Kind.SSD_HAS,
-    Kind.SSD_LOST,
-    Kind.SSD,
-    Kind.SSD_BUSY,
-    Kind.SSD_FREED,
-    Kind.SSD_RELATION,
-    READS_FOR,
-    TEXT,
-)
+KINDS = (*Kind, READS_FOR, TEXT)
 WITH_TEXT = (Kind.POOL, Kind.SCAN_BEGIN, Kind.SSD)
 WITH_BLOCKS = (Kind.PHYSICAL_READ, Kind.PHYSICAL_WRITE, Kind.SSD_LOST)  # in place of a pool
-OF_NUMBERS = (  # a number in place of a block
-    Kind.MOVED,
-    Kind.SSD_BUSY,
-    Kind.SSD_FREED,
-    Kind.SSD_RELATION,
-)
-WITHOUT_PAGE = (
-    Kind.POOL,
-    Kind.SCAN_ADVANCE,
-    Kind.SCAN_END,
-    Kind.SSD,
-    Kind.MOVED,
-    Kind.SSD_BUSY,
-    Kind.SSD_FREED,
-)
+OF_PLACES = (Kind.MOVED, Kind.SSD_BUSY, Kind.SSD_FREED)
+OF_NUMBERS = (*OF_PLACES, Kind.SSD_RELATION)  # a number in place of a block
+WITHOUT_PAGE = (Kind.POOL, Kind.SCAN_ADVANCE, Kind.SCAN_END, Kind.SSD, *OF_PLACES)
 
 Records = NDArray[np.void]
 
