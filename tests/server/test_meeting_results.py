@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from server.conftest import Make
-from server.test_scans import BITMAP, NO_INDEX, PARALLEL, fill, running, wait_for_sql
+from server.scans.tables import BITMAP, NO_INDEX, PARALLEL, fill, running, wait_for_sql
 from tidepool.server import Instance
 
 SESSIONS = 4

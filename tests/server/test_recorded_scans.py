@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from server.conftest import Make
+from server.scans.tables import BITMAP, BLOCKS, NO_INDEX, fill
 from server.test_agreement import BEGIN, END, TOLERANCE, hits_of, record, replayed
-from server.test_scans import BITMAP, BLOCKS, NO_INDEX, fill
 from tidepool.errors import TidepoolError
 from tidepool.policies import parse_policy
 from tidepool.server import Instance
