@@ -50,7 +50,10 @@ def test_references_to_another_pool_come_between(make: Make) -> None:
 
 
 def test_views_agree(make: Make) -> None:
-    server = server_with_pools(make, bgwriter_lru_maxpages="0")  # or pages may be clean again
+    # or pages may be clean again
+    server = server_with_pools(
+        make, bgwriter_lru_maxpages="0", bufferpool__trickle_write_batch_size="0"
+    )
     create(server, "hot")
     fill(server, "t", 100, ", buffer_pool = 'hot'")
     server.query("CHECKPOINT", "UPDATE t SET id = -id WHERE id <= 10")
