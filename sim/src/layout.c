@@ -77,13 +77,18 @@ tps_layout *
 tps_layout_new(const tps_pool_spec *pools, uint32_t n, bool any_policy,
 			   uint64_t seed, const tps_options *options)
 {
-	tps_layout *layout = calloc(1, sizeof(*layout));
+	uint64_t	frames = 0;
+	tps_layout *layout;
 
-	if (layout == NULL)
-		return NULL;
 	for (uint32_t i = 0; i < n; i++)
 		if (pools[i].policy != NULL)
-			layout->capacity += pools[i].frames;
+			frames += pools[i].frames;
+	if (n > TPS_POOLS || frames > TP_MAX_FRAMES)
+		return NULL;
+	layout = calloc(1, sizeof(*layout));
+	if (layout == NULL)
+		return NULL;
+	layout->capacity = (uint32_t) frames;
 	layout->seed = seed;
 	layout->options.warmup = options->warmup;
 	layout->options.batch = options->batch;

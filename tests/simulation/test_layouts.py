@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tidepool import parse_policy, policies
+from tidepool._sim import ffi, lib
 from tidepool.errors import TidepoolError, TraceError
 from tidepool.simulation import (
     Cell,
@@ -356,6 +357,25 @@ def test_layouts_that_cannot_be(
             tuple(PoolSpec(name, parse_policy(p), n, relations) for name, p, n, relations in pools),
             resize,
         )
+
+
+def test_pools_have_numbers_below_128() -> None:
+    pool = PoolSpec("hot", LRU, 6)
+    assert max(Layout(LRU, 100, (pool,), numbers=(127,)).numbered()) == 127
+    with pytest.raises(TidepoolError, match="at most 127 pools"):
+        Layout(LRU, 100, (pool,), numbers=(128,))
+
+
+@pytest.mark.parametrize(("n", "frames"), [(128, 6), (129, 6), (2, 1 << 31), (3, 1 << 31)])
+def test_sizes_that_no_layout_has(n: int, frames: int) -> None:
+    """The C layer refuses them by itself; three times 2^31 would wrap."""
+    specs, params = ffi.new("tps_pool_spec[]", n), LRU.array()
+    for number in {0, 1, n - 1}:
+        specs[number].policy, specs[number].params = LRU.begin().handle, params
+        specs[number].frames = frames
+    made = lib.tps_layout_new(specs, n, False, 0, ffi.new("tps_options *"))
+    assert (made == ffi.NULL) == (n > 128 or frames > 6)
+    lib.tps_layout_free(made)
 
 
 def test_relations_by_name() -> None:

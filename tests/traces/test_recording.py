@@ -434,6 +434,8 @@ def test_what_the_server_ran_is_kept(tmp_path: Path) -> None:
         (header(pools=[DEFAULT, DEFAULT]), "damaged header"),
         (header(pools=[DEFAULT | {"buffers": "9"}]), "damaged header"),
         (header(pools=[DEFAULT, 7]), "damaged header"),
+        (header(pools=[DEFAULT, DEFAULT | {"number": 128}]), "damaged header"),
+        (header()[:12] + struct.pack("<I", 1 << 30) + header()[16:], "damaged header"),
         (header().replace(b"algorithm", b"ALGORITHM"), "damaged header"),
         (header().replace(b":", b";"), "damaged header"),
         (header().replace(b"{", b"["), "damaged header"),
@@ -446,6 +448,13 @@ def test_what_the_server_ran_is_kept(tmp_path: Path) -> None:
         (header() + EVENTS + end(measured={"read_time": 0}), "damaged end of the recording"),
         (header() + EVENTS + end(measured={"read_time": 1.5}), "damaged end of the recording"),
         (header() + EVENTS + end().replace(b"error", b"ERROR"), "damaged end of the recording"),
+        (header() + record(0, 0, 1 << 30, END) + bytes(99), "damaged end of the recording"),
+        (header() + record(1, 0, 65537, POOL), "damaged: a text of 65,537 bytes"),
+        (
+            header(version=4)
+            + b"".join(begin(1, 9, 300, 0, 0, 1000, Flag.BITMAP, bitmap=bytes(65537))),
+            "damaged: a text of 65,537 bytes",
+        ),
     ],
 )
 def test_damage(tmp_path: Path, data: bytes, message: str) -> None:
@@ -453,6 +462,17 @@ def test_damage(tmp_path: Path, data: bytes, message: str) -> None:
     with pytest.raises(TraceError) as error:
         open_trace(path)
     assert str(error.value) == f"{path}: {message}"
+
+
+def test_more_bitmaps_than_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidepool.traces.formats.recording.MOST_BITMAPS", 1 << 30)
+    # a bit of 512 bytes stands for 8,192 groups of blocks: 4 MB for each scan
+    of = [*begin(1, 9, 300, 0, 0, 2**32 - 1, Flag.BITMAP, bitmap=bytes(512))] * 3
+    path = write(tmp_path, header(version=4) + b"".join(of) + end())
+    assert [len(row[-1] or b"") for row in rows(open_trace(path))] == [2**22] * 3
+    monkeypatch.setattr("tidepool.traces.formats.recording.MOST_BITMAPS", 2 << 22)
+    with pytest.raises(TraceError, match="bitmaps of more than"):
+        whole(open_trace(path))
 
 
 def test_nothing_recorded(tmp_path: Path) -> None:

@@ -14,9 +14,7 @@ from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation.results import Result
 from tidepool.traces.columns import column, references
 from tidepool.traces.model import Trace
-from tidepool.traces.provenance import DEFAULT, Recorded, RecordedPool
-
-LARGEST = 127  # number of a pool
+from tidepool.traces.provenance import DEFAULT, LARGEST_POOL, Recorded, RecordedPool
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,8 @@ class Layout:
         _check_names(self.pools)
         _check_relations(self.pools)
         _check_sizes(self)
-        if len(self.pools) > LARGEST:
-            raise TidepoolError(f"there can be at most {LARGEST} pools besides {DEFAULT}")
+        if len(self.pools) > LARGEST_POOL or max(self.numbers, default=0) > LARGEST_POOL:
+            raise TidepoolError(f"there can be at most {LARGEST_POOL} pools besides {DEFAULT}")
 
     def __str__(self) -> str:
         return self.name or ", ".join(

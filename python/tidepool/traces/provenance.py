@@ -17,6 +17,7 @@ REPLAYED_AS = {"keep": "clock"}
 
 MOST_SCANS = 65536  # as of bufferpool.max_scans
 DEFAULT = "DEFAULT"  # the name of the pool of number 0
+LARGEST_POOL = 127  # number of a server's pool
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,7 @@ def _check_type(what: str, value: object, kind: str) -> None:
 
 def _pool(members: object) -> RecordedPool:
     pool = _members(RecordedPool, members)
-    if not 0 <= pool.number < 256 or min(pool.buffers, pool.least, pool.most) < 0:
+    if not 0 <= pool.number <= LARGEST_POOL or min(pool.buffers, pool.least, pool.most) < 0:
         raise ValueError("a pool is out of range")
     return pool
 

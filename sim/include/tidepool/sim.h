@@ -382,7 +382,8 @@ typedef struct tps_pool_spec
 } tps_pool_spec;
 
 /*
- * A layout of pools 0 .. n - 1; DEFAULT must be one.  any_policy: later ones may
+ * A layout of pools 0 .. n - 1, at most TPS_POOLS with at most TP_MAX_FRAMES frames in
+ * all; DEFAULT must be one.  any_policy: later ones may
  * have any policy with its default parameters; otherwise, those of the specs.
  * Each pool's randomness begins with the seed.  Of the options, correlation_window,
  * per_group and per_search must be 0.

@@ -40,6 +40,11 @@ from tidepool.traces.provenance import (
     parse_recorded,
 )
 
+# what a file may ask memory for, in bytes: more than any server writes
+LONGEST_HEADER = 1 << 20
+LONGEST_END = 1 << 28
+MOST_BITMAPS = 1 << 30  # of a chunk
+
 
 class RecordingTrace(FileTrace):
     """A server's recording.
@@ -109,11 +114,18 @@ class RecordingTrace(FileTrace):
             size = np.zeros(len(records), np.uint32)
             page[np.isin(records["kind"], WITHOUT_PAGE)] = 0
             page[records["kind"] == Kind.SSD_RELATION] &= ~np.uint64(0xFFFFFFFF)
+            bitmaps = 0  # bytes
             for row in np.flatnonzero(records["kind"] == Kind.SCAN_BEGIN).tolist():
                 begun = Begun.parse(texts.pop(row), has_bitmap(records[row]))
                 scan[row], count[row], size[row] = begun.scan, begun.count, begun.size
                 if begun.bitmap is not None:
                     texts[row] = begun.bitmap
+                    bitmaps += len(begun.bitmap)
+                if bitmaps > MOST_BITMAPS:
+                    raise TraceError(
+                        f"{self.path}: damaged: bitmaps of more than"
+                        f" {MOST_BITMAPS:,} bytes in {len(records):,} events"
+                    )
             scans.follow(records, scan, page, count)
             pool = (records["process"] >> np.uint32(POOL_SHIFT)).astype(np.uint8)
             of_blocks = np.isin(records["kind"], WITH_BLOCKS)
@@ -146,7 +158,10 @@ class RecordingTrace(FileTrace):
         texts = Texts()
         readers = Readers()
         for records in self._records():
-            with_texts, found = texts.taken(records)
+            try:
+                with_texts, found = texts.taken(records)
+            except ValueError as error:
+                raise TraceError(f"{self.path}: damaged: {error}") from None
             events, kept, scan = readers.taken(with_texts)
             rows = np.cumsum(kept) - 1
             if len(events):
@@ -164,8 +179,9 @@ class RecordingTrace(FileTrace):
                 if n > 0:
                     yield records[:n]
                 if len(ends):
-                    rest = data[(n + 1) * RECORD.itemsize :] + stream.read()
-                    self._read_end(rest, int(records["block"][n]))
+                    self._read_end(
+                        data[(n + 1) * RECORD.itemsize :], stream, int(records["block"][n])
+                    )
                     return
                 position += len(data)
 
@@ -185,6 +201,8 @@ class RecordingTrace(FileTrace):
         self.page_size = int(header["page_size"])
         self._origin = int(header["origin"])
         text_size = int(header["text_size"])
+        if text_size > LONGEST_HEADER:
+            raise TraceError(f"{self.path}: damaged header")
         padded = -(-text_size // RECORD.itemsize) * RECORD.itemsize
         text = stream.read(padded)
         if len(text) < padded:
@@ -203,7 +221,11 @@ class RecordingTrace(FileTrace):
             at = position + int(wrong.argmax()) * RECORD.itemsize
             raise TraceError(f"{self.path}: byte {at}: not a record")
 
-    def _read_end(self, data: bytes, size: int) -> None:
+    def _read_end(self, begin: bytes, stream: BinaryIO, size: int) -> None:
+        """Read a text of ``size`` bytes that begins with these, and goes on in the stream."""
+        if size > LONGEST_END:
+            raise TraceError(f"{self.path}: damaged end of the recording")
+        data = begin + stream.read(max(0, size - len(begin)))
         if len(data) < size:
             return  # cut short
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ WITH_TEXT = (Kind.POOL, Kind.SCAN_BEGIN, Kind.SSD)
 WITH_BLOCKS = (Kind.PHYSICAL_READ, Kind.PHYSICAL_WRITE, Kind.SSD_LOST)  # in place of a pool
 OF_PLACES = (Kind.MOVED, Kind.SSD_BUSY, Kind.SSD_FREED)
 OF_NUMBERS = (*OF_PLACES, Kind.SSD_RELATION)  # a number in place of a block
+LONGEST_TEXT = 65536  # bytes of an event's
 WITHOUT_PAGE = (Kind.POOL, Kind.SCAN_ADVANCE, Kind.SCAN_END, Kind.SSD, *OF_PLACES)
 
 Records = NDArray[np.void]
@@ -59,7 +60,7 @@ class _Text:
 
     event: np.void  # that it belongs to
     missing: int  # bytes
-    parts: bytes = b""
+    parts: bytearray = field(default_factory=bytearray)
 
 
 class Texts:
@@ -74,7 +75,11 @@ class Texts:
         self._begun: dict[int, _Text] = {}  # by process
 
     def taken(self, records: Records) -> tuple[Records, dict[int, bytes]]:
-        """Return the records of events, and their texts by row."""
+        """Return the records of events, and their texts by row.
+
+        Raises:
+            ValueError: a text is longer than any that a server writes.
+        """
         special = np.flatnonzero(np.isin(records["kind"], (*WITH_TEXT, TEXT)))
         if len(special) == 0:
             return records, {}
@@ -84,9 +89,8 @@ class Texts:
             process = int(record["process"])
             if record["kind"] != TEXT:
                 scan = record["kind"] == Kind.SCAN_BEGIN
-                self._begun[process] = _Text(
-                    record, SCAN.itemsize if scan else int(record["block"])
-                )
+                size = SCAN.itemsize if scan else _checked(int(record["block"]))
+                self._begun[process] = _Text(record, size)
             elif (text := self._add(process, record.tobytes())) is not None:
                 found[row] = text
         kept = np.ones(len(records), np.bool_)
@@ -96,7 +100,7 @@ class Texts:
         for row, text in found.items():
             changed[row] = text.event
         rows = np.cumsum(kept) - 1
-        return changed[kept], {int(rows[row]): text.parts for row, text in found.items()}
+        return changed[kept], {int(rows[row]): bytes(text.parts) for row, text in found.items()}
 
     def _add(self, process: int, record: bytes) -> _Text | None:
         """Add a record's text; return the whole one if it is complete."""
@@ -107,11 +111,17 @@ class Texts:
         text.parts += part
         text.missing -= len(part)
         if text.missing == 0 and len(text.parts) == SCAN.itemsize and has_bitmap(text.event):
-            text.missing = int(np.frombuffer(text.parts, SCAN)[0]["count"])
+            text.missing = _checked(int(np.frombuffer(text.parts, SCAN)[0]["count"]))
         if text.missing > 0:
             return None
         del self._begun[process]
         return text
+
+
+def _checked(size: int) -> int:
+    if size > LONGEST_TEXT:
+        raise ValueError(f"a text of {size:,} bytes")
+    return size
 
 
 def has_bitmap(event: np.void) -> bool:

@@ -48,7 +48,7 @@ def _block_groups(bitmap: bytes, size: int) -> NDArray[np.uint8]:
     each = 1
     while groups > each * BITMAP_GROUPS:
         each *= 2
-    return np.repeat(bits, each)[:groups]
+    return np.repeat(bits[: -(-groups // each)], each)[:groups]
 
 
 class Scans:
