@@ -230,6 +230,31 @@ def test_privilege(make: Make, follower: Follower) -> None:
     wait_for("it fetches", lambda: int(stat(standby, "fetches")) > 0)
 
 
+def test_function_of_the_same_name(make: Make, follower: Follower) -> None:
+    """One that somebody else has made, and that fits a number as well, is not called."""
+    server = primary(make)
+    server.query(
+        "SELECT pg_bufferpool_save_warm()",
+        "CREATE FUNCTION pg_bufferpool_warm_list(int) RETURNS bytea LANGUAGE plpgsql"
+        " AS $$BEGIN RAISE 'called'; END$$",
+    )
+    standby = follower(server)
+    wait_for("it fetches", lambda: int(stat(standby, "fetches")) > 0)
+    assert stat(standby, "failed_fetches") == "0"
+
+
+@pytest.mark.parametrize("size", [1 << 20, (1 << 20) + 1], ids=["without-end", "large-part"])
+def test_list_that_is_too_large(make: Make, follower: Follower, size: int) -> None:
+    server = primary(make)
+    server.query(
+        "CREATE OR REPLACE FUNCTION pg_bufferpool_warm_list(at bigint) RETURNS bytea"
+        f" LANGUAGE sql AS $$SELECT decode(repeat('00', {size}), 'hex')$$"
+    )
+    standby = follower(server)
+    fails(standby, "the primary's list of pages is too large")
+    wait_for("nothing is left", lambda: not file(standby).with_suffix(".tmp").exists())
+
+
 def test_damaged_list(make: Make, follower: Follower) -> None:
     """It keeps its own."""
     server = primary(make)

@@ -44,6 +44,11 @@ bool		bufferpool_warm_primary;
 /* The primary may save a new list while this one is fetched. */
 #define ATTEMPTS 3
 
+#define MEGABYTE (1024 * 1024)
+
+/* In bytes, of a list that may be fetched in any case. */
+#define LEAST_LARGEST_LIST (16 * MEGABYTE)
+
 /* For which a worker that was told to end is waited for. */
 #define SECONDS_TO_END 1
 
@@ -110,10 +115,25 @@ static bytea *
 ask_for_part(const Fetch *fetch, uint64 at)
 {
 	Datum		part;
-	char	   *query = psprintf("SELECT %s.pg_bufferpool_warm_list(" UINT64_FORMAT ")",
-								 fetch->schema, at);
+
+	/*
+	 * the argument's type is exact, or another function of that name could be
+	 * meant
+	 */
+	char	   *query = psprintf("SELECT %s.pg_bufferpool_warm_list('" UINT64_FORMAT
+								 "'::pg_catalog.int8)", fetch->schema, at);
 
 	return ask(fetch, query, BYTEAOID, &part) ? DatumGetByteaP(part) : NULL;
+}
+
+/*
+ * The largest list that is taken from the primary, in bytes: a page of it has some 60,
+ * so the primary may have a hundred times as many buffers.
+ */
+static uint64
+largest_list(void)
+{
+	return Max((uint64) NBuffers * BLCKSZ, LEAST_LARGEST_LIST);
 }
 
 /*
@@ -148,6 +168,13 @@ copy_list(Fetch *fetch)
 							 "bufferpool.warm_save_interval",
 							 "bufferpool.warm_start")));
 		size = VARSIZE_ANY_EXHDR(part);
+		if (size > WARM_PART_SIZE || at + size > largest_list())
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("the primary's list of pages is too large"),
+					 errdetail("It may have " UINT64_FORMAT " MB here, in parts of %d MB.",
+							   largest_list() / MEGABYTE,
+							   (int) (WARM_PART_SIZE / MEGABYTE))));
 		WarmWriteAt(&fetch->output, VARDATA_ANY(part), size, at);
 		at += size;
 	} while (size > 0 && fetch->output.error == 0);

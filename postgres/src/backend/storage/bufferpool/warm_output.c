@@ -38,10 +38,11 @@ WarmClaimFile(void)
 						writer)));
 }
 
-/* To be called at an exit, too. */
+/* To be called at an exit, too.  A new file that was not kept goes. */
 void
 WarmReleaseFile(int code, Datum arg)
 {
+	(void) unlink(WARM_NEW_FILE);
 	pg_atomic_write_u32(&BufferPoolWarm->writer, 0);
 }
 
