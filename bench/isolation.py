@@ -143,7 +143,7 @@ def start(
     path = instance.directory / f"{name}.sql"
     path.write_text(script)
     path.chmod(0o644)
-    line = [str(instance.bin / "pgbench"), "-n", "-M", "prepared", "-f", str(path), *options]
+    line = [str(instance.clients / "pgbench"), "-n", "-M", "prepared", "-f", str(path), *options]
     environment = instance.environment() | {"PGAPPNAME": name}
     process = subprocess.Popen(
         line, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

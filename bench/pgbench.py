@@ -124,7 +124,7 @@ def command(
     instance: Instance, workload: Workload, settings: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str]]:
     """Return pgbench's command line, but for how long it runs, and its environment."""
-    line = [str(instance.bin / "pgbench"), "-n", "-M", "prepared"]
+    line = [str(instance.clients / "pgbench"), "-n", "-M", "prepared"]
     for i, script in enumerate(workload.scripts):
         path = instance.directory / f"script-{i}.sql"
         path.write_text(script)

@@ -116,7 +116,7 @@ def measure(directory: Path, algorithm: str, rounds: int) -> list[str]:
         script.write_text(LOOKUP)
         script.chmod(0o644)
         prefix = instance.directory / "latencies"
-        line = [str(instance.bin / "pgbench"), "-n", "-M", "prepared", "-f", str(script)]
+        line = [str(instance.clients / "pgbench"), "-n", "-M", "prepared", "-f", str(script)]
         line += ["-c", str(CLIENTS), "-j", "2"]
         warmed = instance.run(*line, "-T", "5")  # the hot table is in, and known to be hot
         if warmed.returncode != 0:

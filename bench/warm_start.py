@@ -167,7 +167,7 @@ class Clients:
             path.write_text(text)
             files += ["-f", f"{path}@{weight}"]
         self._process = subprocess.Popen(
-            [instance.bin / "pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", "1",
+            [instance.clients / "pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", "1",
              "-T", "100000", "-P", "1", "-l", "--log-prefix", self._logs / "log", *files],
             cwd=instance.directory, env=instance.environment(), text=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -6,6 +6,9 @@ A server must not run as root; when root makes an instance, the server runs as
 the account ``postgres`` or, if there is none, ``nobody``.  Where that account
 cannot reach the server's programs, as in a clone in root's home, it is given a
 copy of them.
+
+That account owns the instance's directory, so root trusts nothing in it: it reads
+and writes there as that account, and runs its own programs.
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ import os
 import pwd
 import re
 import shutil
+import stat
 import subprocess
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -112,6 +117,7 @@ class Instance:
     Attributes:
         directory: everything of the instance, the socket too.
         bin: where the server's programs are.
+        clients: likewise, for this process's account.
         data: the data directory.
         log: the server's log.
     """
@@ -124,6 +130,7 @@ class Instance:
         self.log = self.directory / "log"
         self._account = server_account(self.data)
         self._original: Path | None = None  # of what the server has a copy
+        self.clients = self.bin
         if not (self.bin / "initdb").exists():
             raise TidepoolError(f"no server in {self.bin}", hint="build it: make postgres")
         if self._account and not reaches(self._account, self.bin / "initdb"):
@@ -153,6 +160,7 @@ class Instance:
                 f"{self.directory}: neither empty nor an instance", hint="name a new directory"
             )
         self.directory.mkdir(parents=True, exist_ok=True)
+        self._check_owner()
         try:
             self._take_directory()
             self._copy_programs()
@@ -163,31 +171,64 @@ class Instance:
             shutil.rmtree(self.directory, ignore_errors=True)
             raise
 
+    def _check_owner(self) -> None:
+        """Raise TidepoolError if root would give away the directory of somebody else."""
+        if self._account is None:
+            return
+        found = self.directory.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (0, self._account.pw_uid):
+            raise TidepoolError(
+                f"{self.directory}: neither root's nor {self._account.pw_name}'s directory",
+                hint="name a new directory",
+            )
+
     def _take_directory(self) -> None:
         """Give the directory to the server's account, and to nobody else."""
-        self.directory.chmod(0o700)
-        if self._account:
+        here = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fchmod(here, 0o700)
+            if self._account is None:
+                return
             if not reaches(self._account, self.directory):
                 raise TidepoolError(
                     f"{self._account.pw_name}, as whom the server runs, cannot reach"
                     f" {self.directory}",
                     hint="choose a directory that everybody can reach, such as one in /tmp",
                 )
-            os.chown(self.directory, self._account.pw_uid, self._account.pw_gid)
+            os.fchown(here, self._account.pw_uid, self._account.pw_gid)
+        finally:
+            os.close(here)
 
     def _copy_programs(self) -> None:
         """Copy the programs as they now are if the server's account cannot reach them."""
-        if self._original:
-            copy = self.bin.parent
-            shutil.rmtree(copy, ignore_errors=True)
-            shutil.copytree(self._original, copy, symlinks=True)
+        if self._original is None:
+            return
+        copy = self.bin.parent
+        self._must("rm", "-rf", copy)
+        self._must("mkdir", copy)
+        with subprocess.Popen(
+            ("tar", "-C", self._original, "-cf", "-", "."), stdout=subprocess.PIPE
+        ) as packed:
+            unpacked = self.run("tar", "-C", copy, "-xf", "-", input_file=packed.stdout)
+        _output(unpacked)
+        if packed.returncode != 0:
+            raise TidepoolError(f"could not copy {self._original}")
 
     def configure(self, settings: Mapping[str, str]) -> None:
         """Append to postgresql.conf."""
-        with (self.data / "postgresql.conf").open("a") as file:
-            for name, value in settings.items():
-                quoted = value.replace("\\", "\\\\").replace("'", "''")
-                file.write(f"{name} = '{quoted}'\n")
+        lines = []
+        for name, value in settings.items():
+            quoted = value.replace("\\", "\\\\").replace("'", "''")
+            lines.append(f"{name} = '{quoted}'\n")
+        if lines:
+            self._write(self.data / "postgresql.conf", "".join(lines), "-a")
+
+    def _write(self, path: Path, text: str, *options: str) -> None:
+        """Write a file as the server's account; with ``-a``, append to it."""
+        with tempfile.TemporaryFile() as file:
+            file.write(text.encode())
+            file.seek(0)
+            self._must("tee", *options, path, input_file=file)
 
     def start(self) -> None:
         """Start the server and wait until it accepts connections.
@@ -218,7 +259,7 @@ class Instance:
         if running:
             self.stop()
         file = self.data / "postgresql.conf"
-        before = file.read_text()
+        before = self._must("cat", file)
         try:
             self.configure(settings)
             self.start()
@@ -226,7 +267,7 @@ class Instance:
         except TidepoolError:
             if self.running():
                 self.stop()
-            file.write_text(before)
+            self._write(file, before)
             if running:
                 self.start()
             raise
@@ -261,7 +302,7 @@ class Instance:
         ``input_file`` is what COPY … FROM STDIN reads; it must be the only
         statement of its query.
         """
-        psql = (self.bin / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-U", user, "-d", database)
+        psql = (self.clients / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-U", user, "-d", database)
         commands = (word for query in queries for word in ("-c", query))
         # as this process's account: to change it, Python copies the whole process
         run = subprocess.run(
@@ -269,7 +310,7 @@ class Instance:
             stdin=input_file or subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             check=False,
-            **self._surroundings(),
+            **(self._surroundings() | {"env": self.environment()}),
         )
         return _output(run).strip()
 
@@ -320,7 +361,7 @@ class Instance:
         """What commands run in, as arguments to subprocess."""
         return {
             "cwd": self.directory,
-            "env": self.environment(),
+            "env": self.environment() | self._of_copies(),
             "stderr": subprocess.STDOUT,
             "text": True,
         }
@@ -335,17 +376,24 @@ class Instance:
     def environment(self) -> dict[str, str]:
         """The environment in which clients reach this instance."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-        if self._original:
-            # programs look for libraries where they were installed
-            libraries = (file.parent for file in self.bin.parent.glob("lib/**/libpq.so.5"))
-            clean["LD_LIBRARY_PATH"] = ":".join(map(str, libraries))
         return clean | {
             "LC_ALL": "C",
-            "PATH": f"{self.bin}:{clean.get('PATH', '/usr/bin:/bin')}",
+            "PATH": self._path(self.clients),
             "PGHOST": str(self.directory),
             "PGUSER": "postgres",
             "PGDATABASE": "postgres",
         }
 
-    def _must(self, *command: str | Path) -> str:
-        return _output(self.run(*command))
+    def _of_copies(self) -> dict[str, str]:
+        """What the server's account has otherwise in its environment if it has copies."""
+        if self._original is None:
+            return {}
+        # programs look for libraries where they were installed
+        libraries = (file.parent for file in self.bin.parent.glob("lib/**/libpq.so.5"))
+        return {"LD_LIBRARY_PATH": ":".join(map(str, libraries)), "PATH": self._path(self.bin)}
+
+    def _path(self, programs: Path) -> str:
+        return f"{programs}:{os.environ.get('PATH', '/usr/bin:/bin')}"
+
+    def _must(self, *command: str | Path, input_file: IO[bytes] | None = None) -> str:
+        return _output(self.run(*command, input_file=input_file))

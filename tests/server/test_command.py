@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -126,6 +127,62 @@ def test_a_directory_with_something_else_in_it(directory: Path) -> None:
     assert command("stop", str(directory), "--remove").returncode == 1
     assert [path.name for path in directory.iterdir()] == ["precious"]
     assert directory.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights to lose")
+class TestRoot:
+    """What belongs to another account makes root neither write nor run anything for it."""
+
+    OTHER = 12345
+
+    def test_directory_of_another(self, directory: Path) -> None:
+        directory.mkdir()
+        os.chown(directory, self.OTHER, self.OTHER)
+        refused = command("start", str(directory))
+        assert refused.returncode == 1
+        assert f"{directory}: neither root's nor" in refused.stderr
+        assert directory.stat().st_uid == self.OTHER
+
+    def test_link(self, directory: Path) -> None:
+        target = directory.with_name("target")
+        target.mkdir(mode=0o755)
+        directory.symlink_to(target)
+        refused = command("start", str(directory))
+        assert refused.returncode == 1
+        assert f"{directory}: neither root's nor" in refused.stderr
+        assert (target.stat().st_uid, target.stat().st_mode & 0o777) == (0, 0o755)
+
+    def test_configuration_that_became_a_link(self, directory: Path) -> None:
+        place = str(directory)
+        assert command("start", place).returncode == 0
+        assert command("stop", place).returncode == 0
+        precious = directory.with_name("precious")
+        precious.write_text("root's\n")
+        configuration = directory / "data" / "postgresql.conf"
+        configuration.unlink()
+        configuration.symlink_to(precious)
+        assert command("start", place, "--set", "work_mem=1MB").returncode == 1
+        assert precious.read_text() == "root's\n"
+
+    def test_programs(self, directory: Path, tmp_path: Path) -> None:
+        """Where the account cannot reach the server's it has copies, which root does not run."""
+        hidden = tmp_path / "hidden"
+        hidden.mkdir(mode=0o700)
+        shutil.copytree(BIN.parent, hidden / "pgsql", symlinks=True)
+        place, programs = str(directory), ("--bin", str(hidden / "pgsql" / "bin"))
+        assert command("start", place, *programs).returncode == 0
+        copies = directory / "pgsql" / "bin"
+        assert copies.stat().st_uid != 0
+        ran = directory / "ran"
+        for copy in ("psql", "less"):
+            (copies / copy).unlink(missing_ok=True)
+            (copies / copy).write_text(f"#!/bin/sh\nid -u >> {ran}\n")
+            (copies / copy).chmod(0o755)
+        assert "running" in command("status", place, *programs).stdout
+        asked = command("psql", *programs, place, "-c", "\\! less")
+        assert asked.returncode == 0
+        assert not ran.exists()
+        assert command("stop", place, *programs).returncode == 0
 
 
 def test_a_directory_that_the_server_cannot_reach(directory: Path) -> None:

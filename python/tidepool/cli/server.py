@@ -165,7 +165,7 @@ def psql_command(directory: Path, arguments: tuple[str, ...], bin_directory: Pat
             f"{directory}: the server is stopped",
             hint=f"start it: tidepool server start {directory}",
         )
-    psql = instance.bin / "psql"
+    psql = instance.clients / "psql"
     sys.stdout.flush()
     os.execve(psql, [str(psql), *arguments], instance.environment())
 

@@ -168,7 +168,7 @@ def _striking(instance: Instance) -> Iterator[None]:
     """Meanwhile a session cancels and terminates processes of those that are to be struck."""
     file = instance.directory / "strike.sql"
     file.write_text(_STRIKE)
-    psql = (instance.bin / "psql", "-XAtq", "-o", os.devnull, "-f", file)
+    psql = (instance.clients / "psql", "-XAtq", "-o", os.devnull, "-f", file)
     with subprocess.Popen(
         psql, env=instance.environment(), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as striker:
@@ -182,7 +182,7 @@ def _run(instance: Instance, session: _Session, name: str) -> None:
     if not session.killed:
         _psql(instance, session.script, name)
         return
-    psql = (instance.bin / "psql", "-XAtq", "-c", session.script)
+    psql = (instance.clients / "psql", "-XAtq", "-c", session.script)
     with subprocess.Popen(
         psql,
         env=instance.environment(),
