@@ -132,8 +132,10 @@ draw(const tp_pool *pool)
 {
 	lean_evict_state *state = tp_state(pool, lean_evict_state);
 	uint64_t	number = __atomic_fetch_add(&state->draws, 1, __ATOMIC_RELAXED);
+	uint32_t	epoch_draws = tp_load32(&state->epoch_draws);
 
-	if ((number + 1) % tp_load32(&state->epoch_draws) == 0)
+	/* 0 while another process makes the pool's state anew */
+	if (epoch_draws != 0 && (number + 1) % epoch_draws == 0)
 		__atomic_fetch_add(&state->epoch, 1, __ATOMIC_RELAXED);
 	return drawn(pool, number);
 }

@@ -330,6 +330,21 @@ without_other_frames_others_are_refused(void **unused)
 	tier_free(t);
 }
 
+/* So that a search for one of them is short. */
+static void
+a_few_frames_are_for_others(void **unused)
+{
+	tier_fixture *t = tier_that_keeps("lru", NULL, TP_TIER_NOT_KEPT, 1);
+
+	(void) unused;
+	for (uint32_t i = 0; i < TP_TIER_NOT_KEPT; i++)
+		miss(t, KEPT + 100 * i);
+	miss(t, 0);
+	assert_true(miss(t, 0));
+	assert_int_equal(t->kept.frames, TP_TIER_NOT_KEPT - 1);
+	tier_free(t);
+}
+
 static void
 check_counts_kept_frames(void **unused)
 {
@@ -433,6 +448,25 @@ cold_copies_are_not_written_again(void **unused)
 	tier_free(t);
 }
 
+/* What gains nothing is not worth a write that has a price. */
+static void
+an_ssd_that_saves_nothing_is_not_written(void **unused)
+{
+	tier_fixture *t = tier_with_budget("lru", 2, 0);
+
+	(void) unused;
+	miss(t, 0);
+	t->extents->settings.random_saving = 0;
+	assert_true(tp_tier_renews(&t->tier, frame_of(t, 0)));
+	for (int i = 0; i < 60; i++)
+		tp_budget_spend(&t->budget);
+	assert_false(tp_tier_renews(&t->tier, frame_of(t, 0)));
+	miss(t, 100);
+	assert_int_equal(frame_of(t, 100), TP_NONE);
+	assert_int_equal(t->counters.too_dear, 2);
+	tier_free(t);
+}
+
 /* However much has been spent: the keeper has been warned. */
 static void
 pages_to_be_kept_do_not_ask_the_price(void **unused)
@@ -461,11 +495,13 @@ main(void)
 		cmocka_unit_test(others_do_not_displace_kept_pages),
 		cmocka_unit_test(beyond_their_share_they_are_like_others),
 		cmocka_unit_test(without_other_frames_others_are_refused),
+		cmocka_unit_test(a_few_frames_are_for_others),
 		cmocka_unit_test(check_counts_kept_frames),
 		cmocka_unit_test(writes_are_counted),
 		cmocka_unit_test(a_write_must_be_worth_its_price),
 		cmocka_unit_test(the_page_that_goes_is_worth_something),
 		cmocka_unit_test(cold_copies_are_not_written_again),
+		cmocka_unit_test(an_ssd_that_saves_nothing_is_not_written),
 		cmocka_unit_test(pages_to_be_kept_do_not_ask_the_price),
 	};
 

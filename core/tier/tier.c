@@ -50,7 +50,11 @@ is_kept(const tp_tier *tier, uint32_t frame)
 static double
 share_of(const tp_tier *tier)
 {
-	return tier->kept->share * tier->pool.header->frames;
+	uint32_t	frames = tier->pool.header->frames;
+	double		share = tier->kept->share * frames;
+	double		most = frames - frames / TP_TIER_NOT_KEPT;
+
+	return share < most ? share : most;
 }
 
 void
@@ -78,16 +82,20 @@ is_usable_and_not_kept(void *arg, uint32_t frame)
 
 /* ---- the budget ---- */
 
-/* May a page be written that saves so much more than without it? */
+/*
+ * May a page be written that saves so much more than without it?  Where reading the
+ * SSD saves nothing, only while it costs nothing.
+ */
 static bool
 is_worth_its_price(const tp_tier *tier, double gain)
 {
+	double		saving = tier->extents->settings.random_saving;
 	double		price;
 
 	if (tier->budget == NULL || !tp_budget_is_limited(tier->budget))
 		return true;
 	price = tp_budget_price(tier->budget);
-	if (price == 0 || gain >= price * tier->extents->settings.random_saving)
+	if (price == 0 || (saving > 0 && gain >= price * saving))
 		return true;
 	tier->counters->too_dear++;
 	return false;

@@ -31,6 +31,8 @@ typedef struct Machine
 	uint32_t	list_fails;		/* reads of more than 4 kB of that list do */
 	uint64_t	shared_memory;	/* bytes of the largest segment that a warm
 								 * start can have; 0: any */
+	uint64_t	tier_memory;	/* likewise, an SSD tier, or anybody by mmap
+								 * without a file */
 } Machine;
 
 static const volatile Machine *machine;
@@ -160,11 +162,29 @@ posix_fallocate64(int fd, off64_t offset, off64_t size)
 		(uint64_t) size > machine->shared_memory &&
 		is_in(fd, "/dev/shm/PostgreSQL.") && is_warmer())
 		return ENOSPC;
+	if (machine != NULL && machine->tier_memory > 0 &&
+		(uint64_t) size > machine->tier_memory && is_in(fd, "/dev/shm/tidepool."))
+		return ENOSPC;
 	return NEXT(posix_fallocate64) (fd, offset, size);
 }
 
 int			posix_fallocate(int fd, off_t offset, off_t size)
 			__attribute__((alias("posix_fallocate64")));
+
+void *
+mmap64(void *address, size_t size, int protection, int flags, int fd, off64_t offset)
+{
+	if (machine != NULL && machine->tier_memory > 0 &&
+		size > machine->tier_memory && (flags & MAP_ANONYMOUS) != 0)
+	{
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return NEXT(mmap64) (address, size, protection, flags, fd, offset);
+}
+
+void	   *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+			__attribute__((alias("mmap64")));
 
 int
 getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,

@@ -12,14 +12,14 @@ from server.preload import built
 
 FIELDS = (
     "slow_process", "read_time", "write_time", "list_time", "lookup_time", "list_fails",
-    "shared_memory",
+    "shared_memory", "tier_memory",
 )  # fmt: skip
 
 
 class Machine:
     """The machine of servers that are started meanwhile, by machine.c."""
 
-    LAYOUT = struct.Struct("6IQ")
+    LAYOUT = struct.Struct("6I2Q")
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         library = built("machine", directory)
@@ -38,6 +38,7 @@ class Machine:
             values: slow_process (0: all), read_time and write_time of a call (microseconds),
                 list_time of a read of the list for a warm start (likewise), list_fails (1: such
                 a read fails, if it is a large one), lookup_time of a host's name (milliseconds),
-                shared_memory (bytes of a segment for a warm start).
+                shared_memory (bytes of a segment for a warm start), tier_memory (of an SSD
+                tier's).
         """
         self._map[:] = self.LAYOUT.pack(*(values.get(field, 0) for field in FIELDS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 from server.conftest import Make
 from server.copies import catch_up, standby_of
+from server.load import kill_server
+from server.machine import Machine
 from server.ssd import (
     check,
     fill,
@@ -64,6 +67,40 @@ def test_bad_places(make: Make, ssd: Path) -> None:
     link.unlink()
     link.mkdir()
     assert "Is a directory" in log(off(make, ssd))
+
+
+def test_no_memory(make: Make, ssd: Path, machine: Machine) -> None:
+    """The server runs without a tier, also after a crash."""
+    machine.is_like(tier_memory=256 << 20)
+    instance = make(
+        bufferpool__ssd_path=str(ssd),
+        bufferpool__ssd_size="100",
+        bufferpool__ssd_max_size="128GB",
+    )
+    assert "there is no SSD tier" in instance.log.read_text()
+    for _ in range(2):
+        assert instance.query("SELECT count(*) FROM pg_ssd_tier_relations") == "0"
+        assert instance.query("SELECT count(*) FROM pg_ssd_tier_extents") == "0"
+        assert instance.query("SELECT status FROM pg_stat_ssd_tier") in ("", "off")
+        kill_server(instance)
+        instance.start()
+
+
+@pytest.mark.parametrize("name", ["tidepool.ssd.table", "tidepool.ssd.owner"])
+def test_pipes_in_place_of_files(make: Make, ssd: Path, name: str) -> None:
+    """Opening one for reading waits for who writes to it: nobody may wait."""
+    instance = with_tier(make, ssd, 100)
+    fill(instance, 1000)
+    instance.stop()
+    ssd.chmod(0o777)
+    (ssd / name).unlink(missing_ok=True)
+    os.mkfifo(ssd / name, 0o666)
+    instance.start()
+    assert instance.query("SELECT count(*) FROM filled") == "1000"
+    (ssd / name).unlink(missing_ok=True)
+    os.mkfifo(ssd / name, 0o666)
+    instance.query("SELECT pg_bufferpool_reset()")
+    assert instance.query("SELECT count(*) FROM filled") == "1000"
 
 
 def test_a_directory_by_another_name(make: Make, ssd: Path) -> None:

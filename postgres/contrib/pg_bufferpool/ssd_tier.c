@@ -162,7 +162,7 @@ pg_ssd_tier_get_relations(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
 	InitMaterializedSRF(fcinfo, 0);
-	for (uint32 i = 0; i < SsdTier.max_relations; i++)
+	for (uint32 i = 0; SsdTierConfigured && i < SsdTier.max_relations; i++)
 	{
 		SsdTierRelation relation;
 		Datum		values[7];

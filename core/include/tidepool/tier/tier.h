@@ -100,6 +100,12 @@ typedef struct tp_kept
 	double		share;			/* of all frames, that they may have: 0 .. 1 */
 } tp_kept;
 
+/*
+ * Whatever the share, one frame in so many is for other pages, in a tier that has as
+ * many: a search for a page that may go looks at about as many frames at most.
+ */
+#define TP_TIER_NOT_KEPT 64
+
 /* One process's view of a tier, built by the caller, as tp_pool is. */
 typedef struct tp_tier
 {

@@ -57,6 +57,8 @@ BufferPoolCheckBuffers(BufferPool *pool, int first, int count,
 	uint32		unreported = 0;
 	int			bad = 0;
 
+	if (!BufferPoolHasAlgorithm(pool))
+		return 0;				/* it has lost it since the caller asked */
 	BufferPoolLock(pool);
 	BufferPoolCommitQueue(pool, &access);
 	for (int buf_id = first; buf_id < first + count; buf_id++)
@@ -88,6 +90,8 @@ BufferPoolCheckAlgorithm(BufferPool *pool, tp_report report, void *arg)
 	bool		all_reported;
 	int			bad;
 
+	if (!BufferPoolHasAlgorithm(pool))
+		return 0;
 	BufferPoolLock(pool);
 	all_reported = BufferPoolPending(pool) == 0;
 	bad = tp_check(&pool->core, holds_page, &all_reported, report, arg);

@@ -159,6 +159,7 @@ BufferPoolAwaitFollowers(void)
 		(void) WaitLatch(MyLatch, WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 						 PAUSE_MILLISECONDS, WAIT_EVENT_BUFFER_POOL_CHANGE);
 	}
+	pg_memory_barrier();		/* what they did before they followed is seen */
 	RESUME_INTERRUPTS();
 }
 

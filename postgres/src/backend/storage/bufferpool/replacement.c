@@ -439,6 +439,8 @@ BufferPoolVictimTaken(BufferDesc *buf, uint32 old_state, bool from_ring)
 	bool		was_chosen = chosen == buf;
 	tp_page		page;
 
+	if (!was_chosen)
+		give_up_choice();		/* a subtransaction's, which failed */
 	chosen = NULL;
 	taken = was_chosen ? buf : NULL;
 	if (old_state & BM_TAG_VALID)

@@ -235,9 +235,7 @@ order_others(Save *save)
 static void
 order_as_clock(Save *save)
 {
-	uint32		passes;
-	uint32		allocations;
-	int			hand = StrategySyncStart(&passes, &allocations);
+	int			hand = StrategySyncStart(NULL, NULL);
 
 	for (int usage = 0; usage <= BM_MAX_USAGE_COUNT; usage++)
 		for (int i = 0; i < NBuffers; i++)

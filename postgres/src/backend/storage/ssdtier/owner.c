@@ -30,7 +30,8 @@ SsdTierIsPrivate(int fd, off_t * size)
 {
 	struct stat status;
 
-	if (fstat(fd, &status) != 0 || status.st_uid != geteuid() ||
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+		status.st_uid != geteuid() ||
 		(status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
 		return false;
 	*size = status.st_size;
@@ -81,7 +82,7 @@ mark_name(void)
 static bool
 read_mark(Mark *mark)
 {
-	int			fd = open(mark_name(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int			fd = open(mark_name(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	off_t		length;
 	bool		found;
 

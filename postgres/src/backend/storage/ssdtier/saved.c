@@ -259,6 +259,13 @@ save(void)
 		;
 	if (SsdTierFile() < 0)		/* another server may have it by now */
 		return;
+	if (fsync(SsdTierFile()) != 0)
+	{
+		ereport(LOG,
+				(errmsg("could not fsync file \"%s\": %m", SsdTierFileName()),
+				 errdetail("The SSD tier will begin empty.")));
+		return;
+	}
 	(void) unlink(table_name());
 	fd = open(table_name(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			  S_IRUSR | S_IWUSR);
@@ -309,7 +316,7 @@ table_limit(void)
 static char *
 read_table(Size *size)
 {
-	int			fd = open(table_name(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int			fd = open(table_name(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	off_t		length;
 	char	   *data = NULL;
 	Size		done = 0;

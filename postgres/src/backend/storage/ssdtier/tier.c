@@ -256,7 +256,11 @@ init_for_start(void)
 	for (int i = 0; i < SSD_TIER_NUM_COUNTERS; i++)
 		pg_atomic_init_u64(&shared->counters[i], 0);
 	for (uint32 i = 0; i < SsdTier.max_relations; i++)
+	{
 		SsdTier.relations[i].reads = SsdTier.relations[i].hits = 0;
+		SsdTier.relations[i].told = 0;	/* recordings are numbered anew */
+	}
+	memset(&shared->recorded, 0, sizeof(shared->recorded));
 	shared->saved_time = 0;
 	shared->saved = false;
 	shared->switched = shared->stats_reset = GetCurrentTimestamp();

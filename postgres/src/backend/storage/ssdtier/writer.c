@@ -326,6 +326,9 @@ SsdTierWriterMain(Datum main_arg)
 {
 	TimestampTz followed = 0;
 
+	if (!SsdTierConfigured)
+		proc_exit(0);			/* it was wanted, and there was no memory for
+								 * it */
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	BackgroundWorkerUnblockSignals();
