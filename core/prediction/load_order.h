@@ -15,7 +15,10 @@
  *
  * LOCKING.  None.  In a shared pool several processes link and unlink frames
  * at once, with relaxed atomics, so links may disagree.  Then a policy looks
- * at a frame that is not a neighbour.  No link leads out of the pool's nodes.
+ * at a frame that is not a neighbour.  A link may also lead to a frame that has
+ * moved to another pool, whose links are another policy's.  So a link of another
+ * frame is changed only if that frame is one of the pool's, and the link is what
+ * it was.
  */
 #ifndef TIDEPOOL_LOAD_ORDER_H
 #define TIDEPOOL_LOAD_ORDER_H
@@ -46,12 +49,22 @@ typedef struct load_order
 	loaded_frame neighbours[2]; /* before and after the last victim */
 } load_order;
 
+/* Is the frame one of the pool's? */
+static inline bool
+load_order_has(const tp_pool *pool, uint32_t frame)
+{
+	uint32_t	slot = tp_load32(&pool->nodes[frame].slot);
+
+	return slot < tp_load32(&pool->header->frames) &&
+		tp_member(pool, slot) == frame;
+}
+
 /* Set the link unless others have changed it since it was `from`. */
 static inline void
 load_order_relink(uint32_t *link, uint32_t from, uint32_t to)
 {
-	if (tp_load32(link) == from)
-		tp_store32(link, to);
+	(void) __atomic_compare_exchange_n(link, &from, to, false,
+									   __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static inline void
@@ -62,14 +75,27 @@ load_order_init(load_order *order)
 	order->neighbours[0].frame = order->neighbours[1].frame = TP_NONE;
 }
 
-/* The frame if its page is still there, else TP_NONE. */
+/* The frame if its page is still there, and it is one of the pool's, else TP_NONE. */
 static inline uint32_t
 loaded_frame_get(const tp_pool *pool, const loaded_frame *loaded)
 {
 	if (loaded->frame == TP_NONE ||
-		tp_generation(pool, loaded->frame) != loaded->generation)
+		tp_generation(pool, loaded->frame) != loaded->generation ||
+		!load_order_has(pool, loaded->frame))
 		return TP_NONE;
 	return loaded->frame;
+}
+
+/*
+ * Read the link of a frame that loaded_frame_get has returned.  False if the frame
+ * may have left meanwhile, and this be no link.
+ */
+static inline bool
+loaded_frame_next(const tp_pool *pool, const loaded_frame *loaded, uint32_t *next)
+{
+	*next = tp_load32(&pool->nodes[loaded->frame].next);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return loaded_frame_get(pool, loaded) != TP_NONE;
 }
 
 static inline void
@@ -88,15 +114,16 @@ load_order_add(const tp_pool *pool, load_order *order, uint32_t frame,
 	tp_node    *nodes = pool->nodes;
 	loaded_frame *newest = &order->newest[(uint32_t) scan % LOAD_ORDER_SCANS];
 	uint32_t	before = scan == 0 ? TP_NONE : loaded_frame_get(pool, newest);
-	uint32_t	after = before == TP_NONE ? TP_NONE :
-		tp_load32(&nodes[before].next);
+	uint32_t	after = TP_NONE;
 
+	if (before != TP_NONE && !loaded_frame_next(pool, newest, &after))
+		before = after = TP_NONE;
 	tp_store32(&nodes[frame].prev, before);
 	tp_store32(&nodes[frame].next, after);
 	if (before != TP_NONE)
-		tp_store32(&nodes[before].next, frame);
-	if (after != TP_NONE)
-		tp_store32(&nodes[after].prev, frame);
+		load_order_relink(&nodes[before].next, after, frame);
+	if (after != TP_NONE && load_order_has(pool, after))
+		load_order_relink(&nodes[after].prev, before, frame);
 	if (scan != 0)
 		loaded_frame_set(pool, newest, frame);
 }
@@ -109,9 +136,9 @@ load_order_remove(const tp_pool *pool, load_order *order, uint32_t frame)
 	uint32_t	before = tp_load32(&nodes[frame].prev);
 	uint32_t	after = tp_load32(&nodes[frame].next);
 
-	if (before != TP_NONE)
+	if (before != TP_NONE && load_order_has(pool, before))
 		load_order_relink(&nodes[before].next, frame, after);
-	if (after != TP_NONE)
+	if (after != TP_NONE && load_order_has(pool, after))
 		load_order_relink(&nodes[after].prev, frame, before);
 	for (uint32_t i = 0; i < LOAD_ORDER_SCANS; i++)
 		if (order->newest[i].frame == frame)

@@ -246,6 +246,48 @@ pools_that_share_arrays_decide_as_their_twins(void **unused)
 		run(seed);
 }
 
+/*
+ * Two processes that evict neighbours at once may leave a link to an evicted frame,
+ * and the frame may move.  Here frame 1 does.
+ */
+static void
+links_of_pbm_do_not_change_another_pool(void **unused)
+{
+	tp_frame_needs needs = needs_of_all();
+	void	   *memory = calloc(1, tp_arrays_size(8, 2, needs));
+	tp_arrays	arrays = tp_arrays_place(8, 2, needs, memory);
+	const tp_access by_scan = {.now = 1, .scan = 1};
+	const tp_access plain = {.now = 2};
+	tp_pool		pbm;
+	tp_pool		lru;
+
+	(void) unused;
+	tp_arrays_init(&arrays);
+	pbm = tp_arrays_pool(&arrays, 0, tp_policy_find("pbm"), NULL);
+	lru = tp_arrays_pool(&arrays, 1, tp_policy_find("lru"), NULL);
+	tp_pool_init(&pbm, NULL, 1);
+	tp_pool_init(&lru, NULL, 1);
+	pbm.header->shared = true;
+	for (uint32_t frame = 0; frame < 8; frame++)
+		tp_join(frame < 4 ? &pbm : &lru, frame);
+	for (uint32_t frame = 0; frame < 4; frame++)
+		tp_admit(&pbm, frame, tp_page_make(1, frame), &by_scan);
+	for (uint32_t frame = 4; frame < 8; frame++)
+		tp_admit(&lru, frame, tp_page_make(2, frame), &plain);
+	tp_evict(&pbm, 1, &plain);
+	tp_evict(&pbm, 2, &plain);
+	pbm.nodes[3].prev = 1;
+	tp_leave(&pbm, 1);
+	tp_join(&lru, 1);
+	tp_admit(&lru, 1, tp_page_make(2, 1), &plain);
+	tp_evict(&pbm, 3, &plain);
+	tp_admit(&pbm, 3, tp_page_make(1, 4), &by_scan);
+	tp_admit(&pbm, 2, tp_page_make(1, 5), &by_scan);
+	assert_int_equal(tp_check(&lru, NULL, NULL, report, NULL), 0);
+	assert_int_equal(tp_check(&pbm, NULL, NULL, report, NULL), 0);
+	free(memory);
+}
+
 static void
 extra_bytes_may_lie_where_others_have_ghosts(void **unused)
 {
@@ -281,6 +323,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pools_that_share_arrays_decide_as_their_twins),
+		cmocka_unit_test(links_of_pbm_do_not_change_another_pool),
 		cmocka_unit_test(extra_bytes_may_lie_where_others_have_ghosts),
 		cmocka_unit_test(frames_that_cannot_be_numbered_have_no_size),
 	};

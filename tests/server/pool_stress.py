@@ -22,7 +22,20 @@ from server.stress import DRAWN, PROVOKED, Stress
 from tidepool.server import Instance
 
 POOLS = ["one", "two", "three", "four", "five"]
-HANDLERS = ["lru", "arc", "lirs", "osic", "car", "s3fifo", "clock", "keep", "jam", "recycle"]
+HANDLERS = [
+    "lru",
+    "arc",
+    "lirs",
+    "osic",
+    "car",
+    "s3fifo",
+    "clock",
+    "keep",
+    "jam",
+    "recycle",
+    "pbm",
+    "hyperbolic",
+]
 SIZES = ["128kB", "256kB", "512kB", "1MB", "2MB", "3MB"]
 RELATIONS = ["grown", "balances", "pgbench_accounts", "pgbench_history"]
 ASSIGN = """

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+import socket
+import struct
+import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -486,3 +492,54 @@ def test_databases_are_dropped_beside_it(make: Make) -> None:
         thread.join()
     assert failed == []
     assert violations(server) == []
+
+
+# ---- processes that wait for a client ----
+
+
+@contextmanager
+def passwords_asked_for(server: Instance) -> Iterator[None]:
+    """Of those who connect meanwhile."""
+    access = server.data / "pg_hba.conf"
+    trusting = access.read_text()
+    psql = [server.clients / "psql", "-Xwqc", "SELECT 1"]
+
+    def refused() -> bool:
+        ran = subprocess.run(psql, env=server.environment(), capture_output=True, check=False)
+        return ran.returncode != 0
+
+    server.query("ALTER ROLE postgres PASSWORD 'secret'")
+    access.write_text("local all all scram-sha-256\n")
+    server.query("SELECT pg_reload_conf()")
+    wait_for("passwords are asked for", refused)
+    yield
+    access.write_text(trusting)
+    os.kill(postmaster(server), signal.SIGHUP)
+    wait_for("they are not", lambda: not refused())
+
+
+def test_clients_that_send_nothing(make: Make) -> None:
+    """In the middle of a COPY, and instead of a password."""
+    server = server_with_pools(make)
+    server.query("CREATE TABLE t (id int)")
+    copy = subprocess.Popen(
+        [server.clients / "psql", "-Xqc", "COPY t FROM STDIN"],
+        env=server.environment(),
+        stdin=subprocess.PIPE,
+    )
+    waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'ClientRead'"
+    with copy, socket.socket(socket.AF_UNIX) as stranger:
+        wait_for("it copies", lambda: server.query(f"{waits} AND query LIKE 'COPY t%'") == "1")
+        with passwords_asked_for(server):
+            stranger.connect(str(server.directory / ".s.PGSQL.5432"))
+            parameters = b"user\0postgres\0database\0postgres\0\0"
+            stranger.sendall(struct.pack(">II", 8 + len(parameters), 196608) + parameters)
+            assert stranger.recv(9)[-1] == 10  # SASL
+        began = time.monotonic()
+        server.query("ALTER BUFFER POOL DEFAULT SET HANDLER lru")
+        assert time.monotonic() - began < 30
+        assert copy.stdin is not None
+        copy.stdin.write(b"1\n2\n")
+        copy.stdin.close()
+        assert copy.wait() == 0
+    assert server.query("SELECT count(*) FROM t") == "2"
