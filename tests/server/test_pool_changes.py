@@ -543,3 +543,29 @@ def test_clients_that_send_nothing(make: Make) -> None:
         copy.stdin.close()
         assert copy.wait() == 0
     assert server.query("SELECT count(*) FROM t") == "2"
+
+
+def test_pages_that_a_long_statement_has_not_reported(make: Make) -> None:
+    """Nobody can evict them until it has, which a pool that is dropped asks for."""
+    server = server_with_pools(make)
+    create(server, "hot")
+    fill(server, "t", 5, ", buffer_pool = 'hot'")
+    server.stop()
+    server.start()
+    # what a session has queued before it was idle, it reports within a second
+    read = "PERFORM pg_sleep(1.5); PERFORM count(pad) FROM t; PERFORM pg_sleep(600)"
+    busy = subprocess.Popen(
+        [server.clients / "psql", "-Xqc", f"DO $$BEGIN {read}; END$$"],
+        env=server.environment(),
+        stderr=subprocess.DEVNULL,
+    )
+    with busy:
+        wait_for("it has read", lambda: stat_now(server, "current_buffers", pool="hot")[0] >= 5)
+        try:
+            server.query("SET statement_timeout = '60s'", "DROP BUFFER POOL hot CASCADE")
+        finally:
+            server.query(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE wait_event = 'PgSleep'"
+            )
+    assert violations(server) == []

@@ -60,6 +60,7 @@ extern void BufferPoolFollowersShmemInit(void);
 extern void BufferPoolDefinitionChanged(void);
 extern void BufferPoolFollowDefinitions(void);
 extern void BufferPoolAwaitFollowers(void);
+extern void BufferPoolAskForReports(void);
 extern bool ProcessBarrierBufferPools(void);
 
 /* restore.c */

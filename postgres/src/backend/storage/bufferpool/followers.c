@@ -163,10 +163,27 @@ BufferPoolAwaitFollowers(void)
 	RESUME_INTERRUPTS();
 }
 
-/* A process takes part in the barrier. */
+/*
+ * Ask all processes to report what they have queued: until then nobody can evict
+ * the pages that they have brought in.  Does not wait.
+ */
+void
+BufferPoolAskForReports(void)
+{
+	(void) EmitProcSignalBarrier(PROCSIGNAL_BARRIER_BUFFER_POOLS);
+	if (RecoveryInProgress())
+		WakeupRecovery();
+}
+
+/*
+ * A process takes part in the barrier.  One that is changing the pools reports
+ * when it has.
+ */
 bool
 ProcessBarrierBufferPools(void)
 {
 	BufferPoolFollowDefinitions();
+	if (InterruptHoldoffCount == 0)
+		ProcessBufferPoolCommitInterrupt();
 	return true;
 }

@@ -264,9 +264,21 @@ set_target_of_default(void)
 
 /* ---- moving ---- */
 
+/* Between two requests for reports. */
+#define PATIENCE_MILLISECONDS 1000
+
+/* Wait until others have unpinned pages, or reported those that they have queued. */
 static void
 wait_for_pins(void)
 {
+	static TimestampTz asked;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (TimestampDifferenceExceeds(asked, now, PATIENCE_MILLISECONDS))
+	{
+		asked = now;
+		BufferPoolAskForReports();
+	}
 	set_stage(BUFFERPOOL_WAITING);
 	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
 					 PAUSE_MILLISECONDS, WAIT_EVENT_BUFFER_POOL_RESIZE);
