@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import struct
 import threading
 import time
@@ -13,7 +15,7 @@ import pytest
 
 from server.conftest import ROOT
 from server.crc32c import crc32c
-from server.load import kill_server
+from server.load import kill_server, wait_for, wait_for_restart
 from server.ssd import (
     Start,
     check,
@@ -216,12 +218,53 @@ def test_another_server_after_the_table(start: Start, ssd: Path) -> None:
     check(instance)
 
 
+def segment_of(instance: Instance) -> Path:
+    """The shared memory in which the tier is."""
+    status = instance.data.stat()
+    return Path("/dev/shm") / f"tidepool.{status.st_uid}.{status.st_dev:x}.{status.st_ino:x}"
+
+
+def test_a_start_that_is_killed_in_the_middle(start: Start) -> None:
+    """What it was about to put in order, the next one does not believe."""
+    instance = start(2000, bufferpool__ssd_policy="lru")
+    expected = prepare(instance)
+    kill_server(instance)
+    taking_over = 27  # its place in SsdTierShared
+    with segment_of(instance).open("r+b") as segment:
+        segment.seek(taking_over)
+        assert segment.read(1) == b"\0"
+        segment.seek(taking_over)
+        segment.write(b"\1")
+    restarted(instance)
+    assert stat(instance, "used_pages") < 300
+    assert read_all(instance) == expected
+    check(instance)
+    settle(instance)
+    used = stat(instance, "used_pages")
+    kill_server(instance)
+    restarted(instance)
+    assert is_warm(instance, expected, used)
+
+
+def test_another_size_when_a_process_crashes(start: Start) -> None:
+    """It has the memory that it had, and what is in it."""
+    instance = start(2000, bufferpool__ssd_policy="lru")
+    expected = prepare(instance)
+    instance.query("ALTER SYSTEM SET bufferpool.ssd_size = '1500'", "SELECT pg_reload_conf()")
+    wait_for("it is smaller", lambda: stat(instance, "pages") == 1500)
+    used = stat(instance, "used_pages")
+    checkpointer = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
+    pid = instance.query(checkpointer)
+    os.kill(int(pid), signal.SIGKILL)
+    wait_for_restart(instance, pid)
+    assert is_warm(instance, expected, used)
+
+
 def test_a_tier_that_is_off_leaves_no_memory(start: Start) -> None:
     """After a clean stop nothing of it is left."""
     instance = start(2000, bufferpool__ssd_policy="lru")
     prepare(instance)
-    status = instance.data.stat()
-    segment = Path("/dev/shm") / f"tidepool.{status.st_uid}.{status.st_dev:x}.{status.st_ino:x}"
+    segment = segment_of(instance)
     assert segment.exists()
     instance.query("SELECT pg_ssd_tier_disable()")
     instance.stop()

@@ -182,6 +182,7 @@ typedef struct SsdTierShared
 								 * there, or not what the disk has: nobody is
 								 * to keep it */
 	bool		saved;			/* a clean stop needs this memory no more */
+	bool		taking_over;	/* a start puts in order what it has found */
 	bool		anew;			/* before it is on again, the tier is to
 								 * forget all that it knows */
 

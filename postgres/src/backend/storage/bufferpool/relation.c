@@ -249,15 +249,13 @@ BufferPoolBuffersFor(Relation rel)
 
 /*
  * Buffers of the pool that one scan or extension may have pinned at a time.
- * For DEFAULT it is stock PostgreSQL's, by the number of backends, of the buffers
- * that DEFAULT has.  For others an eighth, chosen, not measured: with more, fewer
- * scans exhaust the pool, and pages go to DEFAULT; with less, scans of small pools
- * read less ahead.
+ * For DEFAULT stock PostgreSQL has a limit, by the number of backends.  An
+ * eighth, chosen, not measured: with more, fewer scans exhaust the pool, and
+ * pages go to DEFAULT; with less, scans of small pools read less ahead.
  */
 uint32
 BufferPoolPinLimit(const BufferPool *pool)
 {
-	if (pool == &DefaultBufferPool)
-		return Max((uint64) GetPinLimit() * BufferPoolSize(pool) / NBuffers, 1);
-	return Max(BufferPoolSize(pool) / 8, 1);
+	return pool == &DefaultBufferPool ? PG_UINT32_MAX :
+		Max(BufferPoolSize(pool) / 8, 1);
 }

@@ -49,9 +49,11 @@ hide_slot(uint32 slot)
 	uint32	   *link = slot_bucket(tp_page_of(&SsdTier.core.pool, slot));
 	SsdTierRelation *relation = relation_in(slot);
 
-	while (*link != slot)
+	/* a segment that a crash has left may lack it */
+	while (*link != slot && *link != TP_NONE)
 		link = &SsdTier.slots[*link].next;
-	*link = SsdTier.slots[slot].next;
+	if (*link == slot)
+		*link = SsdTier.slots[slot].next;
 	pg_atomic_fetch_and_u32(&SsdTier.slots[slot].state,
 							~(SSD_SLOT_VALID | SSD_SLOT_BAD));
 	if (--relation->pages == 0 && relation->gone)

@@ -128,7 +128,7 @@ can_be_direct(void)
 	fd = open(SsdTierFileName(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_DIRECT);
 	if (fd < 0)
 		return false;
-	can = pg_pread(fd, block.data, BLCKSZ, 0) == BLCKSZ;
+	can = pg_pread(fd, block.data, BLCKSZ, 0) >= 0; /* 0: it has no pages yet */
 	close(fd);
 	return can;
 }

@@ -45,7 +45,8 @@ SsdTierLookAtExtent(uint32 number, SsdTierExtentLook *look)
 	bool		known;
 
 	SsdTierLock();
-	known = SsdTierDescribeExtent(number, &place, &extent);
+	known = !SsdTier.shared->anew &&
+		SsdTierDescribeExtent(number, &place, &extent);
 	if (known)
 	{
 		const SsdTierRelation *relation = &SsdTier.relations[place];

@@ -169,10 +169,10 @@ rescue(void (*empty_pool) (void))
 {
 	uint32		slots = SsdTier.shared->slots;
 	FoundPage  *pages = palloc_extended((Size) slots * sizeof(FoundPage),
-										MCXT_ALLOC_HUGE);
+										MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 	uint32		count = 0;
 
-	for (uint32 slot = 0; slot < slots; slot++)
+	for (uint32 slot = 0; pages != NULL && slot < slots; slot++)
 		if (SsdTierDescribeSlot(slot, &pages[count].relation, &pages[count].block,
 								&pages[count].crc))
 			pages[count++].slot = slot;
@@ -185,13 +185,15 @@ rescue(void (*empty_pool) (void))
 
 		SsdTierRestorePage(pages[i].slot, &locator, pages[i].block, pages[i].crc);
 	}
-	pfree(pages);
+	if (pages != NULL)
+		pfree(pages);
 }
 
 /*
  * Take over a segment that a server has left, and which is of this data
  * directory and of the same shape.  empty_pool lets the core's pool begin anew,
- * without members.
+ * without members.  A start that is killed in the middle of this leaves taking_over
+ * set, and what there is then, nobody takes over.
  */
 void
 SsdTierTakeOver(void (*empty_pool) (void))
@@ -199,6 +201,8 @@ SsdTierTakeOver(void (*empty_pool) (void))
 	bool		torn = (pg_atomic_read_u32(&SsdTier.shared->lock.state) &
 						LOCK_HELD_MASK) != 0;
 
+	SsdTier.shared->taking_over = true;
+	pg_write_barrier();			/* before the lock forgets that it was held */
 	LWLockInitialize(&SsdTier.shared->lock, LWTRANCHE_SSD_TIER);
 	/* those who read from the disk then are gone */
 	pg_atomic_write_u32(&SsdTier.shared->disk_reads, 0);
@@ -207,4 +211,6 @@ SsdTierTakeOver(void (*empty_pool) (void))
 	if (torn || SsdTierCheck(NULL, NULL) > 0)
 		rescue(empty_pool);
 	SsdTier.shared->warm = true;
+	pg_write_barrier();
+	SsdTier.shared->taking_over = false;
 }

@@ -66,12 +66,16 @@ find_policy(const char *name)
 static Configured
 configured(bool complain)
 {
+	static int	capacity = -1;	/* stays when a crash lets the server begin
+								 * anew, whatever a reload has said */
 	Configured	result = {0};
 	char	   *problem;
 
 	if (!IsPostmasterEnvironment || IsBinaryUpgrade || ssd_tier_path[0] == '\0')
 		return result;
-	if (Max(ssd_tier_size, ssd_tier_max_size) < LEAST_SLOTS)
+	if (capacity < 0)
+		capacity = Max(ssd_tier_size, ssd_tier_max_size);
+	if (capacity < LEAST_SLOTS)
 	{
 		if (complain)
 			ereport(WARNING,
@@ -108,7 +112,7 @@ configured(bool complain)
 	}
 	else
 		result.parameters = ssd_tier_parameters;
-	result.capacity = Max(ssd_tier_size, ssd_tier_max_size);
+	result.capacity = capacity;
 	if (tp_block_size(result.policy, result.params, result.capacity) == 0)
 	{
 		if (complain)
@@ -364,7 +368,7 @@ SsdTierShmemInit(void)
 	SsdTier.core.is_kept = is_kept;
 	SsdTier.core.budget = &SsdTier.shared->budget;
 	if (old && SsdTier.shared->shape == shape_of(&tier, size) &&
-		!SsdTier.shared->distrusted &&
+		!SsdTier.shared->distrusted && !SsdTier.shared->taking_over &&
 		SsdTierOwnerIsPresent(&SsdTier.shared->owner))
 		SsdTierTakeOver(init_pool);
 	else
@@ -382,8 +386,8 @@ SsdTierShmemInit(void)
 }
 
 /*
- * Forget all that the tier knows.  It is not on, and empty: so nobody looks at
- * the pool or the temperatures.
+ * Forget all that the tier knows.  It is not on, and empty, and to begin anew: so
+ * nobody looks at the pool or the temperatures.
  */
 void
 SsdTierBeginAnew(void)

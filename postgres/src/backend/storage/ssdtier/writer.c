@@ -260,6 +260,10 @@ follow_size(void)
 static bool
 look_after_tier(void)
 {
+	static bool emptied;		/* since the tier is off */
+	bool		was_emptied = emptied;
+
+	emptied = false;
 	switch ((SsdTierStatus) pg_atomic_read_u32(&SsdTier.shared->status))
 	{
 		case SSD_TIER_STARTING:
@@ -271,7 +275,8 @@ look_after_tier(void)
 			return true;
 		case SSD_TIER_OFF:
 			SsdTier.shared->warm = false;
-			return SsdTierEmpty();
+			emptied = was_emptied || SsdTierEmpty();
+			return emptied;
 	}
 	return true;
 }
