@@ -52,8 +52,21 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}"
 
 
+def printable(text: str) -> str:
+    """Return text from a file as a terminal or a page may have it."""
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
+
+
+def printable_lines(text: str) -> str:
+    """Return several lines likewise."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
-    """Return rows as lines with aligned columns; those in ``right``, at their right."""
+    """Return rows as printable lines with aligned columns; those in ``right``, at their right."""
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

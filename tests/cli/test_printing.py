@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from tidepool.amounts import megabytes, percent, percent_change, points
+from tidepool.amounts import aligned, megabytes, percent, percent_change, points
+from tidepool.cli.failures import report
 from tidepool.cli.printing import print_table
 
 HEADERS = ("policy", "1%", "2%", "5%")
@@ -46,6 +47,16 @@ def test_a_narrow_terminal_gets_it_in_parts(
         ["lru", "5.00"],
     ]
     assert max(map(len, lines)) <= 28
+
+
+def test_a_terminal_gets_no_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever a relation is called, or a file says that its server ran."""
+    hostile = "a\x1b]52;c;aGk=\x07\r\x9bm"
+    print_table(hostile, ("name",), ((hostile,),))
+    report(hostile, hostile)
+    shown = "".join(capsys.readouterr()) + "".join(aligned([[hostile, "b"]]))
+    assert set(re.findall(r"[\x00-\x1f\x7f-\x9f]", shown)) == {"\n"}
+    assert shown.count("a\N{REPLACEMENT CHARACTER}]52;c;aGk=") == 5
 
 
 def test_numbers() -> None:

@@ -102,6 +102,13 @@ def test_the_picture(count: int) -> None:
     assert line.get_ydata()[-1] == pytest.approx(1)
 
 
+def test_a_name_is_no_formula() -> None:
+    summary = read_extents((HEAD + "5,1663,16400,$\\x$,0,300,32\n").splitlines())
+    figure = temperature_figure(summary)
+    figure.draw_without_rendering()
+    assert any(axes.get_ylabel().startswith("$\\x$\n") for axes in figure.axes)
+
+
 def test_cells_of_a_strip() -> None:
     rows = "".join(f"5,1,2,t,{32 * extent},{extent},{extent % 2 * 32}\n" for extent in range(480))
     (relation,) = read_extents((HEAD + rows).splitlines()).relations

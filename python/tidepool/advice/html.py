@@ -14,12 +14,11 @@ from tidepool.advice.words import (
     halves_text,
     milliseconds,
     price_texts,
-    printable,
     reads_text,
     verdict,
     where_rows,
 )
-from tidepool.amounts import count, megabytes, percent
+from tidepool.amounts import count, megabytes, percent, printable
 from tidepool.plots import svg_text
 
 STYLE = """

@@ -153,10 +153,3 @@ def _memory_text(memory: int) -> str:
     if memory == 0:
         return "memory: none"
     return f"memory: {byte_size(abs(memory))} {'more' if memory > 0 else 'less'}"
-
-
-def printable(text: str) -> str:
-    """Return text from a file as a terminal or a page may have it."""
-    return "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
-    )

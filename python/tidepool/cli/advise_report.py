@@ -13,12 +13,11 @@ from tidepool.advice.words import (
     halves_text,
     milliseconds,
     price_texts,
-    printable,
     reads_text,
     verdict,
     where_rows,
 )
-from tidepool.amounts import aligned, count, megabytes, percent
+from tidepool.amounts import aligned, count, megabytes, percent, printable
 from tidepool.cli.printing import print_table
 
 WIDTH = 88
@@ -75,7 +74,7 @@ def _print_advice(number: int, advice: Advice, report: Report) -> None:
         before, after = milliseconds(relation.before_ms), milliseconds(relation.after_ms)
         lines.append(f"{printable(relation.name)}: {before} → {after}")
     for line in lines:
-        click.echo(_wrapped(line, "   ", "     "))
+        click.echo(_wrapped(printable(line), "   ", "     "))
     if advice.lines.settings:
         click.echo("   postgresql.conf, then restart:")
         for line in advice.lines.settings:

@@ -7,15 +7,16 @@ from contextlib import contextmanager
 
 import click
 
+from tidepool.amounts import printable_lines
 from tidepool.errors import TidepoolError
 from tidepool.experiments.plan import MissingError
 
 
 def report(message: str, hint: str | None = None) -> None:
     """Print an error on standard error, with a hint."""
-    click.echo(f"tidepool: error: {message}", err=True)
+    click.echo(f"tidepool: error: {printable_lines(message)}", err=True)
     if hint:
-        click.echo(f"HINT:  {hint}", err=True)
+        click.echo(f"HINT:  {printable_lines(hint)}", err=True)
 
 
 class Failures:

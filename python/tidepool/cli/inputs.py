@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from tidepool.amounts import printable
 from tidepool.cli.bar import watched
 from tidepool.cli.failures import Failures
 from tidepool.cli.options import Reading
@@ -68,7 +69,7 @@ def warn_of_flaws(path: str, trace: Trace) -> None:
     """Warn on standard error of what a server's recording lacks."""
     flaws = list(trace.recorded.flaws()) if trace.recorded is not None else []
     if flaws:
-        click.echo(f"tidepool: warning: {path}: {'; '.join(flaws)}", err=True)
+        click.echo(f"tidepool: warning: {path}: {printable('; '.join(flaws))}", err=True)
 
 
 def open_file(path: str, reading: Reading) -> FileTrace:

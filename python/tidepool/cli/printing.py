@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tidepool.amounts import printable, printable_lines
+
 WIDE = 10_000  # characters: of output that is not to a terminal, which wraps nothing
 GAP = 3  # characters between columns
 FOLDED = 12  # characters that a column of text may be folded to
@@ -41,7 +43,7 @@ def print_table(
     text = io.StringIO()
     console = Console(file=text, width=width, force_terminal=terminal, highlight=False)
     if title:
-        console.print(Text(title, style="bold"))
+        console.print(Text(printable(title), style="bold"))
     for chosen in _parts(headers, rows, left, keys, width):
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
         for i in chosen:
@@ -51,10 +53,14 @@ def print_table(
                 table.add_column(Text(headers[i]), justify="right", no_wrap=True)
         for row in rows:
             cells = [row[i] for i in chosen]
-            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+            table.add_row(*map(_text, cells))
         console.print(table)
         console.print()
     click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
+
+
+def _text(cell: Cell) -> Text:
+    return Text(printable_lines(cell)) if isinstance(cell, str) else cell
 
 
 def _parts(

@@ -116,7 +116,7 @@ def _draw(axes: Axes, heat: HeatMap, norm: CenteredNorm, title: str, first: bool
     axes.set_xticks(range(len(heat.sizes)), heat.sizes)
     axes.set_yticks(range(len(heat.policies)), heat.policies if first else [])
     axes.tick_params(labelsize=style.SMALL, length=0, pad=2)
-    axes.set_title(title, fontsize=style.FONT, pad=4)
+    axes.set_title(title, fontsize=style.FONT, pad=4, parse_math=False)
     axes.set_xlabel("frames", fontsize=style.FONT, labelpad=2)
     for side in axes.spines.values():
         side.set_visible(False)

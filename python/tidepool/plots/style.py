@@ -88,7 +88,7 @@ def panels(count: int, height: float, legend_rows: int = 0) -> tuple[Figure, lis
 def dress(axes: Axes, title: str | None, x: str, y: str) -> None:
     """Set title, labels, a light grid and small type."""
     if title:
-        axes.set_title(title, fontsize=FONT, pad=4)
+        axes.set_title(title, fontsize=FONT, pad=4, parse_math=False)
     axes.set_xlabel(x, fontsize=FONT, labelpad=2)
     axes.set_ylabel(y, fontsize=FONT, labelpad=2)
     axes.tick_params(labelsize=SMALL, length=2.5, pad=2)

@@ -90,7 +90,9 @@ def _name(axes: Axes, relation: Warmth, width: int) -> None:
     for side in axes.spines.values():
         side.set_visible(False)
     name = f"{_short(relation.relation)}\n{style.bytes_text(relation.blocks * PAGE_BYTES)}"
-    axes.set_ylabel(name, fontsize=style.SMALL, rotation=0, ha="right", va="center")
+    axes.set_ylabel(
+        name, fontsize=style.SMALL, rotation=0, ha="right", va="center", parse_math=False
+    )
 
 
 def _short(name: str) -> str:
