@@ -502,7 +502,7 @@ def passwords_asked_for(server: Instance) -> Iterator[None]:
     """Of those who connect meanwhile."""
     access = server.data / "pg_hba.conf"
     trusting = access.read_text()
-    psql = [server.clients / "psql", "-Xwqc", "SELECT 1"]
+    psql = [str(server.clients / "psql"), "-Xwqc", "SELECT 1"]
 
     def refused() -> bool:
         ran = subprocess.run(psql, env=server.environment(), capture_output=True, check=False)
