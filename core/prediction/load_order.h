@@ -88,7 +88,7 @@ loaded_frame_get(const tp_pool *pool, const loaded_frame *loaded)
 
 /*
  * Read the link of a frame that loaded_frame_get has returned.  False if the frame
- * may have left meanwhile, and this be no link.
+ * has left meanwhile: what was read may be another policy's.
  */
 static inline bool
 loaded_frame_next(const tp_pool *pool, const loaded_frame *loaded, uint32_t *next)

@@ -160,7 +160,7 @@ class Instance:
                 f"{self.directory}: neither empty nor an instance", hint="name a new directory"
             )
         self.directory.mkdir(parents=True, exist_ok=True)
-        self._check_owner()
+        self._check_owner(self.directory.lstat())
         try:
             self._take_directory()
             self._copy_programs()
@@ -171,11 +171,10 @@ class Instance:
             shutil.rmtree(self.directory, ignore_errors=True)
             raise
 
-    def _check_owner(self) -> None:
+    def _check_owner(self, found: os.stat_result) -> None:
         """Raise TidepoolError if root would give away the directory of somebody else."""
         if self._account is None:
             return
-        found = self.directory.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (0, self._account.pw_uid):
             raise TidepoolError(
                 f"{self.directory}: neither root's nor {self._account.pw_name}'s directory",
@@ -184,8 +183,10 @@ class Instance:
 
     def _take_directory(self) -> None:
         """Give the directory to the server's account, and to nobody else."""
-        here = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
+        follow = 0 if self._account is None else os.O_NOFOLLOW
+        here = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | follow)
         try:
+            self._check_owner(os.fstat(here))
             os.fchmod(here, 0o700)
             if self._account is None:
                 return

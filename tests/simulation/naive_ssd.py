@@ -242,7 +242,8 @@ class Tier:
         """Whether a write of the page gains its price."""
         price = self.budget.price()
         gain = self.worth(page) - (0 if instead is None else self.worth(instead))
-        if price == 0 or gain >= price * self.extents.random_saving:
+        saving = self.extents.random_saving
+        if price == 0 or (saving > 0 and gain >= price * saving):
             return True
         self.counts.too_dear += 1
         return False

@@ -72,7 +72,7 @@ def _print_advice(number: int, advice: Advice, report: Report) -> None:
     lines += [f"price, {text}" for text in price_texts(advice.price)]
     for relation in advice.relations:
         before, after = milliseconds(relation.before_ms), milliseconds(relation.after_ms)
-        lines.append(f"{printable(relation.name)}: {before} → {after}")
+        lines.append(f"{relation.name}: {before} → {after}")
     for line in lines:
         click.echo(_wrapped(printable(line), "   ", "     "))
     if advice.lines.settings:
