@@ -93,8 +93,7 @@ loaded_frame_get(const tp_pool *pool, const loaded_frame *loaded)
 static inline bool
 loaded_frame_next(const tp_pool *pool, const loaded_frame *loaded, uint32_t *next)
 {
-	*next = tp_load32(&pool->nodes[loaded->frame].next);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	*next = __atomic_load_n(&pool->nodes[loaded->frame].next, __ATOMIC_ACQUIRE);
 	return loaded_frame_get(pool, loaded) != TP_NONE;
 }
 
