@@ -109,6 +109,33 @@ def test_pages_written_before_a_crash(start: Start) -> None:
     check(instance)
 
 
+def test_pages_that_the_disk_has_lost(start: Start) -> None:
+    """Replay mends them without full pages in the log, though the SSD has what they lack."""
+    instance = start(
+        2000,
+        bufferpool__ssd_policy="lru",
+        bufferpool__ssd_verify="off",
+        full_page_writes="off",
+        shared_buffers="1MB",
+    )
+    fill(instance)
+    file = instance.data / instance.query("SELECT pg_relation_filepath('filled')")
+    synchronized = file.read_bytes()
+    instance.query("UPDATE filled SET text = 'new' WHERE id % 40 = 0")
+    expected = read_all(instance)
+    settle(instance)
+    written = file.read_bytes()
+    assert len(written) > 0 and written[: len(synchronized)] != synchronized
+    kill_server(instance)
+    file.write_bytes(synchronized + written[len(synchronized) :])
+    restarted(instance)
+    assert stat(instance, "used_pages") > 900
+    instance.query("ALTER SYSTEM SET bufferpool.ssd_path = ''")
+    instance.stop()
+    instance.start()
+    assert read_all(instance) == expected
+
+
 def test_killed_under_load(start: Start) -> None:
     """Killed again and again while pages come and go, some processes within the tier's lock."""
     instance = start(800, bufferpool__ssd_policy="lru", shared_buffers="1MB")

@@ -25,6 +25,7 @@
 
 #include <sys/uio.h>
 
+#include "access/xlogrecovery.h"
 #include "miscadmin.h"
 #include "storage/aio.h"
 #include "storage/aio_internal.h"
@@ -357,7 +358,7 @@ verify_all(SMgrRelation reln, BlockNumber blocknum, BlockNumber nblocks,
 #define LEAST_PROBE 20
 
 static bool
-is_skipped(BlockNumber nblocks)
+is_useless(BlockNumber nblocks)
 {
 	static uint64 next;			/* when one may go there */
 	uint64		now;
@@ -372,6 +373,27 @@ is_skipped(BlockNumber nblocks)
 								   LEAST_PROBE));
 		return false;
 	}
+	return true;
+}
+
+/*
+ * Until the database is consistent, replay asks the disk.  That may have lost pages
+ * that were written before the crash, and the SSD have their newer copies: then
+ * replay would leave out what the disk's page lacks, unless the log has the whole
+ * page (full_page_writes).
+ */
+static bool
+may_have_lost_pages(void)
+{
+	return unlikely(AmStartupProcess()) && !reachedConsistency;
+}
+
+/* Does this read of so many pages pass the SSD by? */
+static bool
+is_skipped(BlockNumber nblocks)
+{
+	if (!may_have_lost_pages() && !is_useless(nblocks))
+		return false;
 	pg_atomic_fetch_add_u64(&SsdTier.shared->skipped, nblocks);
 	return true;
 }
