@@ -117,17 +117,67 @@ time_fills_the_purse(void **unused)
 }
 
 static void
-a_clock_that_goes_back_is_waited_for(void **unused)
+a_clock_that_is_late_is_waited_for(void **unused)
 {
 	tp_budget	budget = budget_of(100, 1000);
 
 	(void) unused;
 	spend(&budget, 700);
-	tp_budget_advance(&budget, TODAY - 5 * HOUR);
+	tp_budget_advance(&budget, TODAY - 50 * SECOND);
+	tp_budget_advance(&budget, TODAY - 40 * SECOND);
 	assert_true(budget.purse == 300);
 	assert_int_equal(budget.day, 700);
 	tp_budget_advance(&budget, TODAY + SECOND);
 	assert_true(fabs(budget.purse - 400) < 1e-6);
+}
+
+/* Time goes on from there; the hours of the day keep their age. */
+static void
+a_clock_may_be_set_back(void **unused)
+{
+	const uint64_t times[] = {
+		TODAY + HOUR - 2 * 60 * SECOND, TODAY, TODAY - 5 * HOUR,
+		TODAY - 30 * HOUR, TODAY / 2 + 7 * HOUR, 3 * HOUR
+	};
+
+	(void) unused;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+	{
+		tp_budget	budget = budget_of(100, 1000);
+
+		spend(&budget, 300);
+		tp_budget_advance(&budget, TODAY + HOUR);
+		spend(&budget, 500);
+		budget.purse = 0;
+		tp_budget_advance(&budget, times[i]);
+		assert_true(budget.purse == 0);
+		assert_int_equal(budget.day, 800);
+		tp_budget_advance(&budget, times[i] + SECOND);
+		assert_true(fabs(budget.purse - 100) < 1e-6);
+		tp_budget_advance(&budget, times[i] + 22 * HOUR);
+		assert_int_equal(budget.day, 800);
+		tp_budget_advance(&budget, times[i] + 26 * HOUR);
+		assert_int_equal(budget.day, 0);
+	}
+}
+
+/* A caller has kept the hours of a clock that was years ahead. */
+static void
+restored_hours_may_be_ahead(void **unused)
+{
+	tp_budget	budget;
+
+	(void) unused;
+	tp_budget_init(&budget);
+	tp_budget_set(&budget, 0, 1000);
+	tp_budget_restore(&budget, 2 * TODAY / HOUR, 700);
+	tp_budget_advance(&budget, TODAY);
+	assert_int_equal(budget.day, 700);
+	spend(&budget, 100);
+	tp_budget_advance(&budget, TODAY + 23 * HOUR);
+	assert_int_equal(budget.day, 800);
+	tp_budget_advance(&budget, TODAY + 24 * HOUR);
+	assert_int_equal(budget.day, 0);
 }
 
 static void
@@ -227,7 +277,9 @@ main(void)
 		cmocka_unit_test(the_price_doubles),
 		cmocka_unit_test(the_price_rises_smoothly_and_without_end),
 		cmocka_unit_test(time_fills_the_purse),
-		cmocka_unit_test(a_clock_that_goes_back_is_waited_for),
+		cmocka_unit_test(a_clock_that_is_late_is_waited_for),
+		cmocka_unit_test(a_clock_may_be_set_back),
+		cmocka_unit_test(restored_hours_may_be_ahead),
 		cmocka_unit_test(hours_pass_out_of_the_day),
 		cmocka_unit_test(what_is_worth_its_price_keeps_to_the_rate),
 		cmocka_unit_test(limits_change),

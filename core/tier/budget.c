@@ -9,6 +9,9 @@
 #define SECOND UINT64_C(1000000)
 #define HOUR (3600 * SECOND)
 
+/* A clock that is back by less, time will bring to where it was. */
+#define PATIENCE (60 * SECOND)
+
 /* Prices end here: 2^MOST_DOUBLINGS random reads.  No page is that warm. */
 #define MOST_DOUBLINGS 60
 
@@ -59,9 +62,31 @@ turn_to(tp_budget *budget, uint64_t hour)
 	budget->hour = hour;
 }
 
+/*
+ * The clock was set back.  What was written keeps its age, unless the hour is the
+ * same or comes soon.
+ */
+static void
+set_back(tp_budget *budget, uint64_t now)
+{
+	uint32_t	written[TP_BUDGET_HOURS];
+	uint64_t	hour = now / HOUR;
+
+	budget->now = now;
+	if (hour + 1 >= budget->hour)
+		return;
+	memcpy(written, budget->written, sizeof(written));
+	for (uint64_t age = 0; age < TP_BUDGET_HOURS; age++)
+		budget->written[(hour + TP_BUDGET_HOURS - age) % TP_BUDGET_HOURS] =
+			written[(budget->hour - age) % TP_BUDGET_HOURS];
+	budget->hour = hour;
+}
+
 void
 tp_budget_advance(tp_budget *budget, uint64_t now)
 {
+	if (now + PATIENCE < budget->now || now / HOUR + 1 < budget->hour)
+		set_back(budget, now);
 	if (now <= budget->now)
 		return;
 	budget->purse += (double) (now - budget->now) / SECOND * budget->rate;

@@ -81,7 +81,11 @@ tp_budget_is_limited(const tp_budget *budget)
 	return budget->rate > 0 || budget->per_day > 0;
 }
 
-/* It is this late.  An earlier time than before counts as no time. */
+/*
+ * It is this late.  An earlier time than before counts as no time.  If it is more
+ * than a minute earlier, the clock was set: time goes on from there, and what was
+ * written keeps its age, to within an hour or two.
+ */
 void		tp_budget_advance(tp_budget *budget, uint64_t now);
 
 /* A page is to be written. */
