@@ -29,6 +29,7 @@ from tidepool.errors import TidepoolError
 from tidepool.server import Instance
 
 STOCK = ROOT / "build" / "pgsql-stock" / "bin"
+PAGES = "tidepool.ssd"
 TABLE = "tidepool.ssd.table"
 POLICIES = ("page_temperature", "tac", "lru", "arc")
 
@@ -285,6 +286,20 @@ def test_another_size_when_a_process_crashes(start: Start) -> None:
     os.kill(int(pid), signal.SIGKILL)
     wait_for_restart(instance, pid)
     assert is_warm(instance, expected, used)
+
+
+@pytest.mark.parametrize("how", ["clean", "killed"])
+def test_a_smaller_size_at_a_restart(start: Start, ssd: Path, how: str) -> None:
+    """What no longer fits goes, and the file gives back its room."""
+    instance = start(2000, bufferpool__ssd_policy="lru", bufferpool__ssd_max_size="2000")
+    expected = prepare(instance)
+    assert stat(instance, "used_pages") > 900
+    instance.query("ALTER SYSTEM SET bufferpool.ssd_size = '500'")
+    instance.stop() if how == "clean" else kill_server(instance)
+    restarted(instance)
+    wait_for("the file is smaller", lambda: (ssd / PAGES).stat().st_size == 500 * 8192)
+    assert stat(instance, "pages") == 500
+    assert is_warm(instance, expected, 500)
 
 
 def test_a_tier_that_is_off_leaves_no_memory(start: Start) -> None:

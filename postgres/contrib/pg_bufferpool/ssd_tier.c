@@ -142,7 +142,10 @@ pg_stat_reset_ssd_tier(PG_FUNCTION_ARGS)
 	SsdTier.shared->stats_reset = GetCurrentTimestamp();
 	SsdTierUnlock();
 	for (uint32 i = 0; i < SsdTier.max_relations; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		SsdTierResetRelation(i);
+	}
 	PG_RETURN_VOID();
 }
 

@@ -79,7 +79,9 @@ map_segment(Size size, bool *old)
 	int			fd = name == NULL ? -1 : shm_open(name, O_RDWR | O_CREAT, S_IRUSR | S_IWUSR);
 	void	   *memory = MAP_FAILED;
 
-	if (fd >= 0 && SsdTierIsPrivate(fd, &old_size))
+	if (fd >= 0 && !SsdTierIsPrivate(fd, &old_size))
+		errno = EACCES;
+	else if (fd >= 0)
 	{
 		*old = old_size == (off_t) size;
 		if (*old || make_room(fd, size))

@@ -158,6 +158,7 @@ switch_on(void)
 {
 	SsdTierShared *shared = SsdTier.shared;
 	uint32		slots = wanted_slots();
+	bool		shrinks = slots < shared->slots;
 
 	if (!SsdTierMakeFile(Max(slots, shared->slots)))
 	{
@@ -187,6 +188,8 @@ switch_on(void)
 					shared->slots, SsdTierFileName(),
 					tp_resident(&SsdTier.core.pool))));
 	shared->warm = false;
+	if (shrinks)
+		(void) SsdTierMakeFile(slots);	/* its copies went first */
 	return true;
 }
 
