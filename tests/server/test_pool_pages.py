@@ -183,6 +183,32 @@ def test_a_pool_that_is_pinned_borrows(make: Make) -> None:
     assert violations(server) == []
 
 
+def test_a_scan_takes_a_share_of_default(make: Make) -> None:
+    """What it pins, reading ahead, is a backend's share of that pool, not of all buffers."""
+    server = server_with_pools(
+        make, shared_buffers="32MB", io_combine_limit="1", effective_io_concurrency="100"
+    )
+    fill(server, "t", 120)  # less than a quarter of DEFAULT, so no ring
+    server.query("CREATE EXTENSION pg_buffercache")
+
+    def most_pinned() -> int:
+        pinned = (
+            "SELECT count(*) FROM pg_bufferpool_buffers"
+            " WHERE relfilenode = pg_relation_filenode('t') AND pinning_backends > 0"
+        )
+        steps = f"MOVE 3 FROM c; {pinned};" * 39
+        server.query("SELECT pg_buffercache_evict_relation('t')")
+        answers = server.query(f"BEGIN; DECLARE c CURSOR FOR SELECT pad FROM t; {steps}")
+        return max(int(line) for line in answers.splitlines())
+
+    alone = most_pinned()
+    create(server, "large", size="28MB")
+    assert sizes(server)["DEFAULT"] == 512
+    within = most_pinned()
+    assert alone > 20
+    assert 1 <= within <= alone / 4
+
+
 # ---- KEEP ----
 
 

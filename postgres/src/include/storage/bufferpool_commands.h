@@ -179,5 +179,6 @@ extern BufferPool *BufferPoolForPage(Relation rel, SMgrRelation smgr,
 									 BufferAccessStrategy strategy);
 extern int	BufferPoolBuffersFor(Relation rel);
 extern uint32 BufferPoolPinLimit(const BufferPool *pool);
+extern uint32 BufferPoolStreamPinLimit(const BufferPool *pool);
 
 #endif							/* BUFFERPOOL_COMMANDS_H */

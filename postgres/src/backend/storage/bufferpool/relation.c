@@ -239,23 +239,44 @@ BufferPoolForPage(Relation rel, SMgrRelation smgr,
 
 /* ---- shares of a pool ---- */
 
+static int
+size_of(const BufferPool *pool)
+{
+	return BufferPoolNumbers == NULL ? NBuffers : BufferPoolSize(pool);
+}
+
 /* Buffers of the pool for pages of this relation. */
 int
 BufferPoolBuffersFor(Relation rel)
 {
-	return BufferPoolNumbers == NULL ? NBuffers :
-		BufferPoolSize(BufferPoolForRelation(rel, NULL));
+	return size_of(BufferPoolForRelation(rel, NULL));
 }
 
 /*
- * Buffers of the pool that one scan or extension may have pinned at a time.
- * For DEFAULT stock PostgreSQL has a limit, by the number of backends.  An
- * eighth, chosen, not measured: with more, fewer scans exhaust the pool, and
- * pages go to DEFAULT; with less, scans of small pools read less ahead.
+ * Buffers of the pool that one ring, scan or extension may have at a time.  While
+ * DEFAULT has all buffers, stock PostgreSQL's limits are enough.  An eighth, as
+ * stock's rings have at most.  Chosen, not measured: with more, fewer scans exhaust
+ * the pool, and pages go to DEFAULT; with less, scans of small pools read less
+ * ahead.
  */
 uint32
 BufferPoolPinLimit(const BufferPool *pool)
 {
-	return pool == &DefaultBufferPool ? PG_UINT32_MAX :
-		Max(BufferPoolSize(pool) / 8, 1);
+	int			size = size_of(pool);
+
+	return size == NBuffers ? PG_UINT32_MAX : Max(size / 8, 1);
+}
+
+/*
+ * Likewise of a read stream, which also keeps to a backend's share of all buffers.
+ * Of DEFAULT it is a backend's share of that pool: nobody is sent on from there.
+ */
+uint32
+BufferPoolStreamPinLimit(const BufferPool *pool)
+{
+	uint32		share = GetPinLimit();
+
+	if (pool == &DefaultBufferPool)
+		share = (uint32) ((uint64) share * size_of(pool) / NBuffers);
+	return Min(share, BufferPoolPinLimit(pool));
 }
