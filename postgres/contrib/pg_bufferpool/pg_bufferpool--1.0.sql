@@ -283,7 +283,7 @@ COMMENT ON COLUMN pg_stat_scans.block IS 'number of the block at which the scan 
 COMMENT ON COLUMN pg_stat_scans.blocks_total IS 'number of blocks that the scan reads in all; of a bitmap scan, in block groups of 128';
 COMMENT ON COLUMN pg_stat_scans.blocks_done IS 'of these, blocks that the scan has read';
 COMMENT ON COLUMN pg_stat_scans.blocks_left IS 'of these, blocks that the scan has yet to read';
-COMMENT ON COLUMN pg_stat_scans.blocks_resident IS 'of those that are left, blocks that are in a buffer';
+COMMENT ON COLUMN pg_stat_scans.blocks_resident IS 'of those that are left, blocks that are in a buffer; an estimate if more than 64 scans of the relation run';
 COMMENT ON COLUMN pg_stat_scans.blocks_per_second IS 'speed, smoothed';
 COMMENT ON COLUMN pg_stat_scans.seconds_left IS 'time that the scan will take at this speed';
 COMMENT ON COLUMN pg_stat_scans.stalled IS 'whether the scan has made no progress for so long that it keeps no page in memory until it goes on';

@@ -24,6 +24,7 @@ typedef struct RunningScan
 {
 	BufferPoolScanLook look;
 	uint32		number;
+	BlockNumber step;			/* one block in so many is looked at */
 	int64		resident;		/* of those that it has yet to read */
 } RunningScan;
 
@@ -59,6 +60,29 @@ compare_relations(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
+/*
+ * Scans of a relation that are asked of each of its pages.  One session may have
+ * thousands open; of more scans accordingly fewer pages are looked at, and stand
+ * for the others.
+ */
+#define SCANS_ASKED 64
+
+/* The scans are sorted by relation. */
+static void
+choose_steps(RunningScan *scans, int n)
+{
+	int			end;
+
+	for (int first = 0; first < n; first = end)
+	{
+		end = first;
+		while (end < n && compare_relations(&scans[first], &scans[end]) == 0)
+			end++;
+		for (int i = first; i < end; i++)
+			scans[i].step = (end - first + SCANS_ASKED - 1) / SCANS_ASKED;
+	}
+}
+
 /* The running scans, by relation.  Returns how many. */
 static int
 running_scans(RunningScan **scans)
@@ -77,6 +101,7 @@ running_scans(RunningScan **scans)
 		n++;
 	}
 	qsort(*scans, n, sizeof(RunningScan), compare_relations);
+	choose_steps(*scans, n);
 	return n;
 }
 
@@ -100,8 +125,8 @@ first_of(const RunningScan *scans, int n, uint64 relation)
 }
 
 /*
- * Count the pages in buffers that each scan has yet to read.  Headers are not
- * locked, so a page that comes or goes meanwhile may be missed.
+ * Count the pages in buffers that each scan has yet to read, or estimate them.
+ * Headers are not locked, so a page that comes or goes meanwhile may be missed.
  */
 static void
 count_resident(RunningScan *scans, int n)
@@ -119,9 +144,10 @@ count_resident(RunningScan *scans, int n)
 			continue;
 		page = BufferTagPage(&buf->tag);
 		for (int i = first_of(scans, n, page.relation);
-			 i < n && scans[i].look.scan.relation == page.relation; i++)
-			scans[i].resident += BufferPoolScanAwaits(scans[i].number,
-													  page.block);
+			 i < n && scans[i].look.scan.relation == page.relation &&
+			 page.block % scans[i].step == 0; i++)
+			if (BufferPoolScanAwaits(scans[i].number, page.block))
+				scans[i].resident += scans[i].step;
 	}
 }
 

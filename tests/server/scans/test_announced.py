@@ -97,6 +97,30 @@ def test_position_and_speed_are_shown(server: Instance) -> None:
     assert shown[6:] == ["t", "t", "t", "f", "t"]
 
 
+def test_resident_blocks_are_counted_or_estimated(server: Instance) -> None:
+    """For one scan all are counted; for 100 of a table half of the blocks stand for all."""
+    server.query("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
+    look = (
+        "SELECT (SELECT count(*) FROM pg_bufferpool_buffers"
+        " WHERE relfilenode = pg_relation_filenode('t') AND relforknumber = 0"
+        " AND relblocknumber >= block), blocks_resident FROM pg_stat_scans"
+    )
+    for cursors in (1, 100):
+        opened = "".join(
+            f"DECLARE c{i} CURSOR FOR SELECT * FROM t; MOVE 1 FROM c{i};" for i in range(cursors)
+        )
+        lines = server.query(
+            f"{NO_INDEX}; {look}; SELECT pg_prewarm('t', 'buffer', 'main', 400, 799);"
+            f" BEGIN; {opened} {look}; COMMIT"
+        ).splitlines()
+        assert lines[0] == "400"
+        assert len(lines) == 1 + cursors
+        for line in lines[1:]:
+            actual, shown = (int(number) for number in line.split("|"))
+            assert actual > 300
+            assert abs(shown - actual) <= 40  # the views' own pages evict some in between
+
+
 def test_a_cursor_that_turns_round(server: Instance) -> None:
     query = "SELECT * FROM t"
     shown = server.query(
