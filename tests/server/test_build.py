@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -150,3 +151,42 @@ def test_packages_for_features_that_are_off_are_not_needed() -> None:
     assert not {"libldap-dev", "uuid-dev"} & set(packages.split())
     assert "ldap" not in without
     assert "ldap=disabled: neither one of" in missing("postgres", "ldap=disabled")
+
+
+# ---- the patches ----
+
+# what may have braces that are none of C's
+NO_CODE = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
+
+
+def in_tree(*arguments: str) -> str:
+    """What git says of the patched tree."""
+    return subprocess.run(
+        ["git", "-C", ROOT / "build" / "postgres" / "src", *arguments],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=True,
+    ).stdout
+
+
+def braces_match(file: str) -> bool:
+    depth = 0
+    for brace in re.findall("[{}]", NO_CODE.sub("", file)):
+        depth += 1 if brace == "{" else -1
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def test_each_patch_leaves_whole_functions() -> None:
+    """A hunk that lends a brace to a later patch applies all the same."""
+    commits = in_tree("log", "--format=%h", "upstream..HEAD").split()
+    assert len(commits) == len(list((ROOT / "postgres" / "patches").glob("*.patch")))
+    torn = [
+        f"{file} in {in_tree('log', '-1', '--format=%s', commit)}"
+        for commit in commits
+        for file in in_tree("diff-tree", "--no-commit-id", "--name-only", "-r", commit).split()
+        if file.endswith((".c", ".h")) and not braces_match(in_tree("show", f"{commit}:{file}"))
+    ]
+    assert torn == []
