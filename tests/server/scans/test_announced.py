@@ -117,7 +117,7 @@ def test_resident_blocks_are_counted_or_estimated(server: Instance) -> None:
         assert len(lines) == 1 + cursors
         for line in lines[1:]:
             actual, shown = (int(number) for number in line.split("|"))
-            assert actual > 300
+            assert actual > 150  # of 400: what else is read meanwhile evicts some
             assert abs(shown - actual) <= 40  # the views' own pages evict some in between
 
 
