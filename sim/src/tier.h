@@ -49,7 +49,9 @@ struct tps_tier
 	uint64_t	read;			/* reads that it followed */
 	bool		useful;			/* of such a tier: pages come in */
 	uint32_t	second;			/* of its clock, modulo FOLLOWED_SECONDS */
-	double		first_purse;	/* its budget's, when it begins */
+	double		first_purse;	/* its budget's, */
+	uint32_t	day_writes;		/* and what was written in the day, */
+	uint64_t	purse_time;		/* at this time, or 0: when it begins */
 	tp_kept		kept;			/* core's */
 	pagemap		choices;		/* tps_choices by relation; without slots if
 								 * there are none */

@@ -7,10 +7,8 @@
  * calls.  What it cannot know is in the recording: when a copy could be read,
  * which pages lost their places for another reason than the policy's choice, when
  * those of a dropped relation left theirs, which frames a search found in use, and
- * the numbers of relations.
- *
- * One difference is left: the budget goes by the times of events, not of the
- * server's calls.
+ * the numbers of relations.  The budget goes by the events' times, as the server's
+ * does while it records.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -117,20 +115,24 @@ tps_tier_set_budget(tps_tier *tier, double write_budget,
 }
 
 void
-tps_tier_set_purse(tps_tier *tier, double purse)
+tps_tier_set_purse(tps_tier *tier, double purse, uint32_t day_writes,
+				   uint64_t time)
 {
 	tier->first_purse = purse;
+	tier->day_writes = day_writes;
+	tier->purse_time = time;
 }
 
-/* The purse is what it was when the recording began, with its first event. */
 static void
 follow_time(tps_tier *tier, uint64_t now)
 {
-	bool		first = tier->budget.now == 0;
-
-	tp_budget_advance(&tier->budget, now);
-	if (first)
+	if (tier->budget.now == 0)
+	{
+		tp_budget_advance(&tier->budget, tier->purse_time != 0 ? tier->purse_time : now);
 		tier->budget.purse = tier->first_purse;
+		tp_budget_restore(&tier->budget, tier->budget.hour, tier->day_writes);
+	}
+	tp_budget_advance(&tier->budget, now);
 }
 
 /* ---- frames ---- */

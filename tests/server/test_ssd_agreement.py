@@ -158,36 +158,35 @@ def choosing() -> Iterator[str]:
     yield from part[1:]
 
 
-# a price that moves with the time, of events in the replay and of calls in the server,
-# changes which pages come in; on a busy machine more than else
-TOLERANCE_OF_BUDGETS = 0.2
-
-
-@pytest.mark.parametrize(("budget", "tolerance"), [("0", TOLERANCE), ("2MB", TOLERANCE_OF_BUDGETS)])
-def test_choices_and_budgets(start: Start, budget: str, tolerance: float) -> None:
+@pytest.mark.parametrize(("second", "day"), [("0", "0"), ("2MB", "0"), ("0", "20MB")])
+def test_choices_and_budgets(start: Start, second: str, day: str) -> None:
     """What relations want of the SSD is in the recording, and what may be written."""
     server = start(
         SSD_PAGES,
         bufferpool__ssd_policy="lru",
         bufferpool__ssd_keep_share="0.3",
-        bufferpool__ssd_write_budget=budget,
+        bufferpool__ssd_write_budget=second,
+        bufferpool__ssd_write_budget_per_day=day,
         **ALONE,
     )
     fill(server)
     recording, _, hits = session(server, choosing())
     unwanted, too_dear, kept = stat(server, "refused_choice", "refused_budget", "kept_pages")
-    assert unwanted > 10 and kept == 0 and (too_dear > 10) == (budget != "0")
+    limited = (second, day) != ("0", "0")
+    assert unwanted > 10 and kept == 0 and (too_dear > 10) == limited
     trace = open_trace(recording)
     ran = trace.recorded
     assert ran is not None and ran.ssd is not None
-    assert (ran.ssd.keep_share, ran.ssd.write_budget) == (0.3, 256 if budget != "0" else 0)
+    assert (ran.ssd.keep_share, ran.ssd.write_budget) == (0.3, 256 if second != "0" else 0)
+    assert ran.ssd.write_budget_per_day == (2560 if day != "0" else 0)
+    assert ran.ssd.day_writes > 100
     tier = FollowingTier(trace)
     for position, chunk in positioned(trace):
         tier.feed(position, chunk)
     result = tier.result()
     assert tier.check() == 0
     assert result.recorded_hits == hits > 500
-    assert result.hits == pytest.approx(hits, rel=tolerance)
+    assert result.hits == pytest.approx(hits, rel=TOLERANCE)
 
 
 @pytest.mark.parametrize("rewrites", [0, 3])  # of a table, to another file

@@ -34,15 +34,17 @@ DISK, DEVICE = parse_device("network:100,10,70,7"), parse_device("network:5,5,3,
 Row = tuple[Kind, int, int, int]  # kind, block, count, flags
 
 
-def trace_of(rows: Sequence[Row], recorded: Recorded = SERVER, **states: bytes) -> InMemoryTrace:
-    """A recording of relation 1; states are named row<N>."""
+def trace_of(
+    rows: Sequence[Row], recorded: Recorded = SERVER, began: int = 0, **states: bytes
+) -> InMemoryTrace:
+    """A recording of relation 1 that began at this time; states are named row<N>."""
     columns = list(zip(*rows, strict=True))
     chunk = Chunk(
         page=np.array([page_number(1, block) for block in columns[1]], np.uint64),
         kind=np.array(columns[0], np.uint8),
         count=np.array(columns[2], np.uint32),
         flags=np.array(columns[3], np.uint16),
-        time=np.arange(len(rows), dtype=np.uint64) * 1000,
+        time=began + np.arange(len(rows), dtype=np.uint64) * 1000,
         bitmaps={int(name[3:]): text for name, text in states.items()},
     )
     return InMemoryTrace("below", [chunk], recorded=recorded)
@@ -105,6 +107,31 @@ def test_pages_that_lost_their_places_are_gone() -> None:
     assert result.hits == 1
     assert result.dropped == 0
     assert replay_recorded_ssd(trace_of([read(1), lost(1)])).dropped == 1
+
+
+def test_a_purse_fills_since_its_time() -> None:
+    """An empty purse of ten pages a second has 80 after eight seconds, and asks nothing then."""
+
+    def hits(purse_time: int) -> int:
+        ran = replace(RAN, write_budget=10.0, purse=0.0, purse_time=purse_time)
+        server = replace(SERVER, ssd=ran)
+        trace = trace_of([read(1), has(1), read(1)], server, began=10_000_000)
+        return replay_recorded_ssd(trace).hits
+
+    assert hits(2_000_000) == 1
+    assert hits(9_000_000) == 0
+    assert hits(0) == 0  # an older recording's, of its first event
+
+
+def test_what_was_written_in_the_day_before_counts() -> None:
+    def hits(day_writes: int) -> int:
+        ran = replace(RAN, write_budget_per_day=100.0, day_writes=day_writes)
+        return replay_recorded_ssd(
+            trace_of([read(1), has(1), read(1)], replace(SERVER, ssd=ran))
+        ).hits
+
+    assert hits(40) == 1
+    assert hits(95) == 0
 
 
 # pages 0 to 3 in places 0 to 3, of which lru would give up the first

@@ -91,7 +91,7 @@ pg_stat_get_ssd_tier(PG_FUNCTION_ARGS)
 	reset = shared->stats_reset;
 	used = tp_resident(&SsdTier.core.pool);
 	kept = shared->kept.frames;
-	SsdTierFollowTime();
+	SsdTierFollowTime(0);
 	price = tp_budget_price(&shared->budget) *
 		SsdTier.core.extents->settings.random_saving;
 	day = shared->budget.day;

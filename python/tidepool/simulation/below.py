@@ -206,7 +206,9 @@ class FollowingTier:
         if not lib.tps_tier_follow(self._tier, ran.extents):
             raise MemoryError(f"no memory to simulate an SSD of {ran.capacity} frames")
         self._save(ran)
-        lib.tps_tier_set_purse(self._tier, ran.purse)
+        lib.tps_tier_set_purse(
+            self._tier, ran.purse, min(ran.day_writes, 0xFFFFFFFF), ran.purse_time
+        )
         self._waiting: Chunk | None = None
 
     def feed(self, position: int, chunk: Chunk) -> None:

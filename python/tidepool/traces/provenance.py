@@ -74,6 +74,8 @@ class RecordedSsd:
         write_budget: pages that may be written to it in a second; 0: no limit.
         write_budget_per_day: likewise, in a day.
         purse: pages that might be written at once when the recording began.
+        day_writes: pages that had been written to it in this hour and the 23 before it.
+        purse_time: of the trace's times, that at which both were so; 0: the first.
     """
 
     policy: str
@@ -90,6 +92,8 @@ class RecordedSsd:
     write_budget: float = 0.0
     write_budget_per_day: float = 0.0
     purse: float = 0.0
+    day_writes: int = 0
+    purse_time: int = 0
 
     @property
     def spec(self) -> str:
@@ -294,6 +298,10 @@ def _ssd(members: object) -> RecordedSsd | None:
     if min(sizes) < 0 or not max(1, ssd.pages) <= ssd.capacity < 1 << 32:
         raise ValueError("an SSD is out of range")
     if not 8 <= ssd.extents < 1 << 32 or ssd.extents & (ssd.extents - 1) or not _are_sound(ssd):
+        raise ValueError("an SSD is out of range")
+    if not math.isfinite(ssd.purse) or not 0 <= ssd.purse_time < 1 << 64:
+        raise ValueError("an SSD is out of range")
+    if not 0 <= ssd.day_writes < 1 << 64:
         raise ValueError("an SSD is out of range")
     return ssd
 

@@ -138,8 +138,12 @@ void		tps_tier_set_savings(tps_tier *tier, double random,
 void		tps_tier_set_budget(tps_tier *tier, double write_budget,
 								double write_budget_per_day);
 
-/* So many pages could be written at once when the recording began. */
-void		tps_tier_set_purse(tps_tier *tier, double purse);
+/*
+ * At this time of the recording so many pages could be written at once, and so many
+ * had been in this hour and the 23 before it.  Time 0: when its first event happens.
+ */
+void		tps_tier_set_purse(tps_tier *tier, double purse, uint32_t day_writes,
+							   uint64_t time);
 
 /* Such a tier has this many frames, at most the cache's capacity; or no page. */
 void		tps_tier_resize(tps_tier *tier, uint32_t frames);

@@ -212,6 +212,7 @@ typedef struct SsdTierShared
 
 	tp_kept		kept;
 	tp_budget	budget;
+	uint64		clock_began;	/* when BufferPoolNow was 0: budget.c */
 	pg_atomic_uint64 choices;	/* clock of changes of choices */
 	pg_atomic_uint64 pools[BUFFERPOOL_NUMBERS]; /* choice of each (choice.c) */
 
@@ -299,7 +300,8 @@ extern void SsdTierCalibrate(bool empty);
 /* budget.c */
 extern void SsdTierDescribeLimits(SsdTierRecorded *recorded);
 extern void SsdTierFollowSettings(void);
-extern void SsdTierFollowTime(void);
+extern void SsdTierFollowTime(uint64 recorded);
+extern void SsdTierStartClock(void);
 
 /* file.c */
 extern const char *SsdTierFileName(void);

@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "storage/bufferpool_internals.h"
 #include "storage/ssd_tier_internals.h"
 #include "utils/timestamp.h"
 
@@ -21,15 +22,22 @@ double		ssd_tier_write_budget_per_day;
 #define PAGES_PER_MB (1024.0 * 1024 / BLCKSZ)
 
 /*
- * Tell the budget how late it is: by the clock on the wall, since the day's budget
- * outlives the server.
+ * The day's budget outlives the server, so the budget goes by the clock on the wall;
+ * while the server runs, by one that nobody sets and recordings have: BufferPoolNow.
  */
-static void
-advance(void)
+void
+SsdTierStartClock(void)
 {
-	tp_budget_advance(&SsdTier.shared->budget,
-					  (uint64) (GetCurrentTimestamp() +
-								(POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY));
+	uint64		time = (uint64) (GetCurrentTimestamp() +
+								 (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY);
+
+	SsdTier.shared->clock_began = time - BufferPoolNow();
+}
+
+static void
+advance(uint64 now)
+{
+	tp_budget_advance(&SsdTier.shared->budget, SsdTier.shared->clock_began + now);
 }
 
 /* What a recording says of these settings. */
@@ -53,18 +61,19 @@ SsdTierFollowSettings(void)
 	tp_budget_set(&SsdTier.shared->budget,
 				  ssd_tier_write_budget * PAGES_PER_MB,
 				  ssd_tier_write_budget_per_day * PAGES_PER_MB);
-	advance();
+	advance(BufferPoolNow());
 	SsdTierRecordState(false);
 	SsdTierUnlock();
 }
 
 /*
- * Tell the budget how late it is, if that matters.  Called under the lock, before
- * pages are offered or written.
+ * Tell the budget how late it is, before pages are offered or written.  recorded: the
+ * event's time in a recording, so that a replay asks the same price, or 0.  Called
+ * under the lock.
  */
 void
-SsdTierFollowTime(void)
+SsdTierFollowTime(uint64 recorded)
 {
 	if (tp_budget_is_limited(&SsdTier.shared->budget))
-		advance();
+		advance(recorded != 0 ? recorded : BufferPoolNow());
 }

@@ -296,7 +296,6 @@ SsdTierBeginRead(const SsdTierAsk *ask, const RelFileLocator *locator,
 	relation = SsdTierEnterRelation(locator);
 	if (relation != NULL)
 		relation = SsdTierFollowAsk(relation, ask);
-	SsdTierFollowTime();
 	if (is_on_and_known(relation, nblocks))
 	{
 		bool		hit;
@@ -307,6 +306,7 @@ SsdTierBeginRead(const SsdTierAsk *ask, const RelFileLocator *locator,
 		relation->reads += nblocks;
 		read->hit = all && hit;
 		access = this_read(relation, block, nblocks, read->hit, unwanted);
+		SsdTierFollowTime(access.now);
 		if (read->hit)
 			begin_hit(relation, block, nblocks, &access, read);
 		else if (unwanted)
@@ -371,11 +371,12 @@ SsdTierBeginWrite(const RelFileLocator *locator, BlockNumber block)
 	const SsdTierRelation *relation;
 	uint32		slot;
 	uint32		entry = TP_NONE;
+	uint64		recorded = 0;
 
 	SsdTierLock();
 	if (BufferPoolRecording())
-		(void) BufferPoolRecordBelow(RECORD_PHYSICAL_WRITE, 0, locator,
-									 MAIN_FORKNUM, block, 1);
+		recorded = BufferPoolRecordBelow(RECORD_PHYSICAL_WRITE, 0, locator,
+										 MAIN_FORKNUM, block, 1);
 	relation = SsdTierFindRelation(locator);
 	slot = relation == NULL ? TP_NONE : SsdTierFindSlot(relation, block);
 	if (slot != TP_NONE)
@@ -383,7 +384,7 @@ SsdTierBeginWrite(const RelFileLocator *locator, BlockNumber block)
 		pg_atomic_fetch_and_u32(&SsdTier.slots[slot].state, ~SSD_SLOT_VALID);
 		if (slot_state(slot) & SSD_SLOT_QUEUED)
 			SsdTierCancelEntry(slot);
-		SsdTierFollowTime();
+		SsdTierFollowTime(recorded);
 		if (slot_is_usable(NULL, slot) && (SsdTierIsOn() || SsdTierIsWarming()) &&
 			tp_tier_renews(&SsdTier.core, slot))
 			entry = SsdTierReserveEntry(slot, locator, block);

@@ -265,6 +265,7 @@ init_for_start(void)
 		SsdTier.relations[i].told = 0;	/* recordings are numbered anew */
 	}
 	memset(&shared->recorded, 0, sizeof(shared->recorded));
+	SsdTierStartClock();
 	shared->saved_time = 0;
 	shared->saved = false;
 	shared->switched = shared->stats_reset = GetCurrentTimestamp();
@@ -494,13 +495,13 @@ SsdTierDescribe(StringInfo text)
 	SsdTierRecorded limits;
 	uint32		pages;
 	uint32		used;
-	double		purse;
+	tp_budget	budget;
 	bool		useful;
 
 	SsdTierLock();
-	SsdTierFollowTime();
+	SsdTierFollowTime(0);
 	SsdTierDescribeLimits(&limits);
-	purse = SsdTier.shared->budget.purse;
+	budget = SsdTier.shared->budget;
 	settings = SsdTier.core.extents->settings;
 	pages = SsdTier.shared->slots;
 	used = tp_resident(&SsdTier.core.pool);
@@ -515,13 +516,15 @@ SsdTierDescribe(StringInfo text)
 					 "\"random_saving\":%.17g,\"sequential_saving\":%.17g,"
 					 "\"useful\":%s,\"keep_share\":%.17g,"
 					 "\"write_budget\":%.17g,\"write_budget_per_day\":%.17g,"
-					 "\"purse\":%.17g}",
+					 "\"purse\":%.17g,\"day_writes\":" UINT64_FORMAT ","
+					 "\"purse_time\":" UINT64_FORMAT "}",
 					 pages, SsdTier.capacity, used,
 					 SsdTier.core.extents->mask + 1, SsdTier.max_entries,
 					 settings.random_saving, settings.sequential_saving,
 					 useful ? "true" : "false", limits.keep_share,
 					 limits.write_budget, limits.write_budget_per_day,
-					 limits.write_budget > 0 ? purse : 0.0);
+					 limits.write_budget > 0 ? budget.purse : 0.0, budget.day,
+					 budget.now - SsdTier.shared->clock_began);
 }
 
 /*
