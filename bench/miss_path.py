@@ -5,11 +5,12 @@ pgbench's select-only on 750 MB that the operating system has cached, with
 64 MB of shared buffers: two blocks are read for each transaction.  Stock and
 ours run side by side on the same two CPUs and take turns: pgbench's
 clients of one side are stopped while those of the other run, in random order.
-Counted are the transactions that end in a turn, without its first tenth of a
-second, in which what the other side left in the caches is replaced.  A convoy
-at a lock comes and goes, so there are many turns, and the ratio is taken
-within each round.  "stock" in the table is stock PostgreSQL as the other
-server: what the method cannot tell apart.
+Counted are the transactions that end in a turn, without its first third, in
+which what the other side left in the caches is replaced.  The ratio is taken
+within each round, and the rounds are short and many.  Clients and the sessions
+that serve them are on one CPU each (--apart: wherever the system puts them).
+"stock" in the table is stock PostgreSQL as the other server: what the method
+cannot tell apart.
 
 So that nothing but the servers differs:
 - both directories have the same files, and both sides have used each of
@@ -55,8 +56,10 @@ from pgbench import (
     algorithms,
     initialize,
     medians,
+    pinned,
     pool_counters,
     throughput,
+    turn,
 )
 
 from tidepool.errors import TidepoolError
@@ -67,8 +70,10 @@ ALLOWED_FROM_DISK = 32 << 20
 SCALE = 50  # 5,000,000 rows in 640 MB, and 107 MB of index
 SHARED_BUFFERS = "64MB"
 CLIENTS = (1, 8, 32)
-TURN = 0.6  # seconds
-UNCOUNTED = 0.1
+TURN = 0.012  # seconds
+LONG_TURN = 0.6  # for what takes longer than a look at a row
+MOST_UNCOUNTED = 0.1  # of a turn, a third if that is less
+REST = 0.002  # after a turn, at least
 WARM = 4  # seconds
 TWO_CPUS = CPUS[-2:]
 QUICK = ["clock", "cooling", "lru", "arc", "lirs", "pbm"]
@@ -181,28 +186,38 @@ def take_turns(
     rounds: int,
     order: Random,
     work: Workload = SELECT_ONLY,
+    seconds: float = LONG_TURN,
+    pin: bool = False,
 ) -> Turns:
-    """Let so many clients of each of the two servers take turns; the first one is the base."""
-    work = replace(work, clients=clients, turn=TURN, rest=0.05)
+    """Let so many clients of each of the two servers take turns; the first one is the base.
+
+    ``seconds``: of a turn.  ``pin``: clients and their sessions to one CPU each.
+    """
+    work = replace(work, clients=clients, turn=seconds, rest=max(0.05, REST / seconds))
     before = [usage(server) for server in pair]
-    sides: list[Side] = []
+    sides: list[list[Side]] = []  # of each server, in parts
     try:
         for server in pair:
-            sides.append(Side(server.instance, work))
-        for side in sides:
-            side.turn()
-            side.turns.clear()
+            one = server.instance
+            sides.append(pinned(one, work) if pin else [Side(one, work)])
+        for parts in sides:
+            turn(parts)
+            for part in parts:
+                part.turns.clear()
         for _ in range(rounds):
-            for side in order.sample(sides, len(sides)):
-                side.turn()
+            for parts in order.sample(sides, len(sides)):
+                turn(parts)
         for server in pair:
             check_cached(server.instance)
     finally:
-        for side in sides:
-            side.end()
-    stock, ours = (side.throughputs(UNCOUNTED) for side in sides)
+        for parts in sides:
+            for part in parts:
+                part.end()
+    skip = min(seconds / 3, MOST_UNCOUNTED)
+    stock, ours = (np.sum([part.throughputs(skip) for part in parts], axis=0) for parts in sides)
+    ratios = np.divide(ours, stock, out=np.full(len(stock), np.nan), where=stock > 0)
     used = [usage(server) - earlier for server, earlier in zip(pair, before, strict=True)]
-    return Turns(ours / stock, *used)
+    return Turns(ratios, *used)
 
 
 def warm(server: Server) -> None:
@@ -236,7 +251,10 @@ def measure(
         with ThreadPoolExecutor() as threads:
             list(threads.map(warm, pair))
         order = Random(start)
-        return [take_turns(pair, clients, args.rounds, order) for clients in args.clients]
+        return [
+            take_turns(pair, clients, args.rounds, order, seconds=args.turn, pin=not args.apart)
+            for clients in args.clients
+        ]
 
 
 # ---- what is shown of them ----
@@ -358,7 +376,9 @@ def arguments() -> argparse.Namespace:
     add("algorithm", nargs="*", help="all by default")
     add("--clients", nargs="+", type=count, default=CLIENTS, metavar="N", help="default: 1 8 32")
     add("--starts", type=count, default=4, help="of both servers, best four or eight; %(default)s")
-    add("--rounds", type=count, default=10, help="after each, %(default)s")
+    add("--rounds", type=count, default=100, help="after each, %(default)s")
+    add("--turn", type=float, default=TURN, help="seconds, %(default)s")
+    add("--apart", action="store_true", help="let the system put clients and sessions on CPUs")
     add("--scale", type=count, default=SCALE, help="of pgbench's tables, %(default)s")
     add("--holds", action="store_true", help="only how long the lock is held")
     add("--quick", action="store_true", help=f"2 starts of {' '.join(QUICK)}: ten minutes")

@@ -19,7 +19,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -228,13 +228,19 @@ class Side:
 
     def turn(self) -> None:
         """Run for a turn."""
-        begin = time.time()
-        self._send(signal.SIGCONT)
-        time.sleep(self._workload.turn)
-        end = time.time()
-        self._send(signal.SIGSTOP)
-        self.turns.append((begin, end))
-        time.sleep(self._workload.turn * self._workload.rest)
+        turn([self])
+
+    def run_or_stop(self, run: bool) -> None:
+        """Let the clients go on, or stop them."""
+        self._send(signal.SIGCONT if run else signal.SIGSTOP)
+
+    def sleep(self, share: float) -> None:
+        """Sleep for this share of a turn."""
+        time.sleep(self._workload.turn * share)
+
+    def rest(self) -> None:
+        """Wait until the server has ended what was begun."""
+        self.sleep(self._workload.rest)
 
     def end(self) -> None:
         """End pgbench, as if its time was up."""
@@ -271,6 +277,43 @@ class Side:
         for file in files:
             file.unlink()
         return logged[:, 0] * 1e-6, logged[:, 1] + logged[:, 2] * 1e-6
+
+
+def turn(parts: Sequence[Side]) -> None:
+    """Let these run together for a turn of the first."""
+    begin = time.time()
+    for part in parts:
+        part.run_or_stop(True)
+    parts[0].sleep(1)
+    end = time.time()
+    for part in parts:
+        part.run_or_stop(False)
+        part.turns.append((begin, end))
+    parts[0].rest()
+
+
+def pinned(instance: Instance, workload: Workload) -> list[Side]:
+    """Divide a side by CPUs, with its clients on one CPU with the sessions that serve them.
+
+    Left to the system, how many of the clients have their sessions on another
+    CPU differs from turn to turn, and to wake a process there takes longer.
+    """
+    server = postmaster(instance)
+    cpus = sorted(os.sched_getaffinity(server))
+    used = cpus[-workload.clients :]
+    parts: list[Side] = []
+    try:
+        for i, cpu in enumerate(used):
+            clients = workload.clients // len(used) + (i < workload.clients % len(used))
+            os.sched_setaffinity(server, [cpu])  # of all that it starts from now on
+            parts.append(Side(instance, replace(workload, clients=clients)))
+    except BaseException:
+        for part in parts:
+            part.end()
+        raise
+    finally:
+        os.sched_setaffinity(server, cpus)
+    return parts
 
 
 def against(base: Callable[[], Side], others: Sequence[Side], rounds: int) -> np.ndarray:

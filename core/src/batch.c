@@ -30,7 +30,7 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 	const tp_policy *policy = pool->policy;
 	const bool	by_key = policy->prefetch != NULL;
 
-	/* a page that comes in may have a ghost */
+	/* a page that comes in may have a ghost; its chain: see tp_expect_page */
 	const uint32_t with_ghost = pool->ghosts_per_frame > 0 ?
 		TP_BATCH_ADMISSION : 0;
 	const uint32_t count = batch->count;
@@ -50,7 +50,7 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 		else
 			tp_prefetch(pool, entry->frame);
 		if (entry->flags & with_ghost)
-			tp_ghost_prefetch_chain(pool, key_of(entry));
+			tp_ghost_prefetch_first(pool, key_of(entry));
 	}
 	if (by_key)
 		policy->prefetch(pool, keys, count, 0);
@@ -62,7 +62,7 @@ tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 		prefetch_node(pool, &node->prev);
 		prefetch_node(pool, &node->next);
 		if (entry->flags & with_ghost)
-			tp_ghost_prefetch_first(pool, key_of(entry));
+			tp_ghost_prefetch_neighbours(pool, key_of(entry));
 	}
 	if (by_key)
 		policy->prefetch(pool, keys, count, 1);

@@ -7,9 +7,13 @@
 
 _Static_assert(TP_MAX_EXPECTED / 2 == TP_MAX_LISTS - 1, "two of each list");
 
-/* The tail of each linked list, and what is before it; returns how many. */
+/*
+ * The tails of all linked lists, whose number is *tails, then what is before
+ * them; returns how many.  Reads no nodes but the tails', which were named when
+ * they were before a tail, and so are in the cache.
+ */
 static uint32_t
-cold_ends(const tp_pool *pool, uint32_t *frames)
+cold_ends(const tp_pool *pool, uint32_t *frames, uint32_t *tails)
 {
 	const tp_policy *policy = pool->policy;
 	uint32_t	n = 0;
@@ -18,14 +22,20 @@ cold_ends(const tp_pool *pool, uint32_t *frames)
 		 list <= TP_MAX_EXPECTED / 2 && policy->lists[list - 1].name != NULL;
 		 list++)
 	{
-		uint32_t	frame = __atomic_load_n(&tp_list_of(pool, list)->tail,
-											__ATOMIC_RELAXED);
+		uint32_t	tail = __atomic_load_n(&tp_list_of(pool, list)->tail,
+										   __ATOMIC_RELAXED);
 
-		for (int i = 0; i < 2 && frame != TP_NONE; i++)
-		{
-			frames[n++] = frame;
-			frame = __atomic_load_n(&pool->nodes[frame].prev, __ATOMIC_RELAXED);
-		}
+		if (tail != TP_NONE)
+			frames[n++] = tail;
+	}
+	*tails = n;
+	for (uint32_t i = 0; i < *tails; i++)
+	{
+		uint32_t	before = __atomic_load_n(&pool->nodes[frames[i]].prev,
+											 __ATOMIC_RELAXED);
+
+		if (before != TP_NONE)
+			frames[n++] = before;
 	}
 	return n;
 }
@@ -44,7 +54,7 @@ prefetch_ghost(const tp_pool *pool, const uint32_t *link)
  * oldest ghost of a list may have to go; both are entries of chains.
  */
 static void
-prefetch_ghosts(const tp_pool *pool, const uint32_t *frames, uint32_t n)
+prefetch_ghosts(const tp_pool *pool, const uint32_t *tails, uint32_t n)
 {
 	const char *const *names = pool->policy->ghost_lists;
 
@@ -52,7 +62,7 @@ prefetch_ghosts(const tp_pool *pool, const uint32_t *frames, uint32_t n)
 	for (unsigned list = 1; list < TP_MAX_GHOST_LISTS && names[list - 1]; list++)
 		prefetch_ghost(pool, &tp_ghost_list_of(pool, list)->tail);
 	for (uint32_t i = 0; i < n; i++)
-		tp_ghost_prefetch_chain(pool, tp_page_key(tp_page_of(pool, frames[i])));
+		tp_ghost_prefetch_chain(pool, tp_page_key(tp_page_of(pool, tails[i])));
 	for (unsigned list = 1; list < TP_MAX_GHOST_LISTS && names[list - 1]; list++)
 	{
 		uint32_t	slot = __atomic_load_n(&tp_ghost_list_of(pool, list)->tail,
@@ -68,11 +78,12 @@ prefetch_ghosts(const tp_pool *pool, const uint32_t *frames, uint32_t n)
 uint32_t
 tp_expect_choice(const tp_pool *pool, uint32_t *frames)
 {
+	uint32_t	tails;
 	uint32_t	n;
 
 	if (pool->policy->expect_choice != NULL)
 		return pool->policy->expect_choice(pool, frames);
-	n = cold_ends(pool, frames);
+	n = cold_ends(pool, frames, &tails);
 	for (uint32_t i = 0; i < n; i++)
 	{
 		__builtin_prefetch(&pool->nodes[frames[i]]);
@@ -80,6 +91,17 @@ tp_expect_choice(const tp_pool *pool, uint32_t *frames)
 			__builtin_prefetch(tp_extra(pool, frames[i]));
 	}
 	if (pool->ghosts_per_frame > 0)
-		prefetch_ghosts(pool, frames, n);
+		prefetch_ghosts(pool, frames, tails);
 	return n;
+}
+
+void
+tp_expect_page(const tp_pool *pool, tp_page page, int step)
+{
+	if (pool->ghosts_per_frame == 0)
+		return;
+	if (step == 0)
+		tp_ghost_prefetch_chain(pool, tp_page_key(page));
+	else
+		tp_ghost_prefetch_first(pool, tp_page_key(page));
 }

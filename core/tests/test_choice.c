@@ -72,7 +72,7 @@ static void
 of_lists_the_tail_and_the_one_before_it(void **unused)
 {
 	const uint32_t lru[] = {3, 4};
-	const uint32_t arc[] = {3, 4, 1, 2};	/* T1: 4 3, T2: 2 1 */
+	const uint32_t arc[] = {3, 1, 4, 2};	/* T1: 4 3, T2: 2 1 */
 
 	(void) unused;
 	expect_lists_ends("lru", 2, lru);

@@ -255,6 +255,13 @@ tp_admit(const tp_pool *pool, uint32_t frame, tp_page page,
 uint32_t	tp_expect_choice(const tp_pool *pool, uint32_t *frames);
 
 /*
+ * tp_victim will be called for this page soon, and tp_admit when it has come in.
+ * Prefetch what they read of its ghost, should it have one.  Called twice: step
+ * 1 reads what step 0 has prefetched.  Needs no lock.
+ */
+void		tp_expect_page(const tp_pool *pool, tp_page page, int step);
+
+/*
  * Walk the resident frames, next victim first; see tp_policy.coldest.
  * TP_NONE: the walk is over, or it pauses and cursor->over is false.
  */

@@ -71,6 +71,30 @@ tp_ghost_prefetch_first(const tp_pool *pool, uint64_t key)
 		__builtin_prefetch(&pool->ghosts[slot]);
 }
 
+/* Likewise what dropping the ghost will touch, if it is the first of its chain. */
+TP_PREFETCHES static inline void
+tp_ghost_prefetch_neighbours(const tp_pool *pool, uint64_t key)
+{
+	uint32_t	n = __atomic_load_n(&pool->header->frames, __ATOMIC_RELAXED);
+	uint32_t	slot = n == 0 ? TP_NONE :
+		__atomic_load_n(tp_hash_chain_in(pool, key, n), __ATOMIC_RELAXED);
+	const tp_ghost *ghost;
+	uint32_t	next,
+				prev;
+
+	if (slot == TP_NONE)
+		return;
+	ghost = &pool->ghosts[slot];
+	if (__atomic_load_n(&ghost->key, __ATOMIC_RELAXED) != key)
+		return;
+	next = __atomic_load_n(&ghost->next, __ATOMIC_RELAXED);
+	prev = __atomic_load_n(&ghost->prev, __ATOMIC_RELAXED);
+	if (next != TP_NONE)
+		__builtin_prefetch(&pool->ghosts[next], 1);
+	if (prev != TP_NONE)
+		__builtin_prefetch(&pool->ghosts[prev], 1);
+}
+
 /* Are all ghost slots in use? */
 static inline bool
 tp_ghosts_full(const tp_pool *pool)

@@ -7,6 +7,7 @@
 #define TIDEPOOL_RANDOM_H
 
 #include "tidepool/frame.h"
+#include "tidepool/prefetch.h"
 
 #define TP_RANDOM_STEP UINT64_C(0x9e3779b97f4a7c15)
 
@@ -30,11 +31,18 @@ tp_random_below(const tp_pool *pool, uint32_t n)
 	return (uint32_t) (((tp_random(pool) >> 32) * n) >> 32);
 }
 
-/* The member that these random bits select. */
+/* The slot that these random bits select. */
+static inline uint32_t
+tp_slot_by(const tp_pool *pool, uint64_t bits)
+{
+	return (uint32_t) (((bits >> 32) * pool->header->frames) >> 32);
+}
+
+/* The member that they select. */
 static inline uint32_t
 tp_member_by(const tp_pool *pool, uint64_t bits)
 {
-	return tp_member(pool, (uint32_t) (((bits >> 32) * pool->header->frames) >> 32));
+	return tp_member(pool, tp_slot_by(pool, bits));
 }
 
 /* A random frame of the pool, free or resident.  The pool has frames. */
@@ -49,6 +57,15 @@ static inline uint32_t
 tp_drawn_member(const tp_pool *pool, uint64_t seed, uint64_t number)
 {
 	return tp_member_by(pool, tp_mix64(seed + (number + 1) * TP_RANDOM_STEP));
+}
+
+/* Prefetch what says which frame that is. */
+TP_PREFETCHES static inline void
+tp_prefetch_drawn(const tp_pool *pool, uint64_t seed, uint64_t number)
+{
+	uint64_t	bits = tp_mix64(seed + (number + 1) * TP_RANDOM_STEP);
+
+	__builtin_prefetch(tp_member_place(pool, tp_slot_by(pool, bits)));
 }
 
 #endif							/* TIDEPOOL_RANDOM_H */

@@ -195,6 +195,9 @@ sample_expect(const tp_pool *pool, uint32_t want, uint32_t *frames)
 	if (pool->header->frames <= want)
 		return 0;
 	sample_draw(pool, chooser->random_state, n, frames);
+	/* to draw reads who the members are, so prefetch that for the next time */
+	for (uint32_t i = 0; i < n; i++)
+		tp_prefetch_drawn(pool, chooser->random_state + want * TP_RANDOM_STEP, i);
 	if (!(pool->policy->flags & TP_CHOICE_LOCK_FREE))
 		return want == 1 ? 1 : 0;	/* the chooser is not the caller's own */
 	chooser->drawn_from = chooser->random_state;

@@ -209,7 +209,7 @@ BufferPoolExpectHit(int buf_id)
 	if (!BufferPoolActive)
 		return;
 	pool = BufferPoolOf(buf_id);
-	if (pool->flags & TP_HIT_LOCK_FREE)
+	if (!(pool->flags & TP_HIT_NOTHING))
 		tp_prefetch(&pool->core, buf_id);
 }
 

@@ -237,7 +237,11 @@ expect_victim(const BufferPool *pool)
 	uint32		n = tp_expect_choice(&pool->core, frames);
 
 	for (uint32 i = 0; i < n; i++)
+	{
 		__builtin_prefetch(GetBufferDescriptor(frames[i]));
+		if (BufferPoolNumbers != NULL)
+			__builtin_prefetch(&BufferPoolNumbers[frames[i]]);
+	}
 }
 
 /*
@@ -271,8 +275,10 @@ BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
 	give_up_choice();			/* an error may have left one pending */
 	if (locked)
 	{
+		tp_expect_page(&pool->core, incoming, 0);
 		expect_victim(pool);
 		BufferPoolPrefetchQueue(pool);
+		tp_expect_page(&pool->core, incoming, 1);
 		BufferPoolLock(pool);
 	}
 	else
