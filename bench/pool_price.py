@@ -33,7 +33,7 @@ from random import Random
 import numpy as np
 from common import count, report
 from live import STOCK, copied, huge_pages, read_all, scratch, serving, told
-from miss_path import Server, take_turns
+from miss_path import TURN, Server, take_turns
 from pgbench import (
     LOOKUPS,
     PARTS,
@@ -232,7 +232,9 @@ def misses(
                 Server(layout.algorithm, instance)
                 for layout, instance in zip((base, other), instances, strict=True)
             ]
-            turns = take_turns(servers, CLIENTS, args.turns, Random(start), work)
+            turns = take_turns(
+                servers, CLIENTS, args.turns, Random(start), work, seconds=TURN, pin=True
+            )
             ratios.append(turns.ratios)
             blocks.append((turns.stock.blocks, turns.ours.blocks))
     middle, error = medians(ratios)
@@ -306,7 +308,7 @@ def main() -> None:
     add("algorithms", nargs="*", default=["clock", "arc", "lirs"], help="default: clock arc lirs")
     add("--starts", type=count, default=4, help="of both servers, %(default)s")
     add("--rounds", type=count, default=40, help="of hits, after each start, %(default)s")
-    add("--turns", type=count, default=8, help="of misses, after each start, %(default)s")
+    add("--turns", type=count, default=100, help="of misses, after each start, %(default)s")
     add("--only", choices=("hits", "misses"), help="of the two parts")
     args = parser.parse_args()
     if args.only != "misses":
