@@ -28,6 +28,17 @@ def count(text: str) -> int:
     return int(text)
 
 
+def seconds(text: str) -> float:
+    """Read a time of an option, above 0; argparse reports anything else."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
+    return value
+
+
 def report(
     name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], width: int = 0
 ) -> Path:

@@ -45,7 +45,7 @@ from typing import NamedTuple
 
 import lock_holds
 import numpy as np
-from common import count, report
+from common import count, report, seconds
 from dots import Panel, clients_text, draw
 from live import STOCK, copied, counters, huge_pages, programs, read_all, scratch, serving, told
 from pgbench import (
@@ -186,14 +186,14 @@ def take_turns(
     rounds: int,
     order: Random,
     work: Workload = SELECT_ONLY,
-    seconds: float = LONG_TURN,
+    length: float = LONG_TURN,
     pin: bool = False,
 ) -> Turns:
     """Let so many clients of each of the two servers take turns; the first one is the base.
 
-    ``seconds``: of a turn.  ``pin``: clients and their sessions to one CPU each.
+    ``length``: of a turn, seconds.  ``pin``: clients and their sessions to one CPU each.
     """
-    work = replace(work, clients=clients, turn=seconds, rest=max(0.05, REST / seconds))
+    work = replace(work, clients=clients, turn=length, rest=max(0.05, REST / length))
     before = [usage(server) for server in pair]
     sides: list[list[Side]] = []  # of each server, in parts
     try:
@@ -213,7 +213,7 @@ def take_turns(
         for parts in sides:
             for part in parts:
                 part.end()
-    skip = min(seconds / 3, MOST_UNCOUNTED)
+    skip = min(length / 3, MOST_UNCOUNTED)
     stock, ours = (np.sum([part.throughputs(skip) for part in parts], axis=0) for parts in sides)
     ratios = np.divide(ours, stock, out=np.full(len(stock), np.nan), where=stock > 0)
     used = [usage(server) - earlier for server, earlier in zip(pair, before, strict=True)]
@@ -252,7 +252,7 @@ def measure(
             list(threads.map(warm, pair))
         order = Random(start)
         return [
-            take_turns(pair, clients, args.rounds, order, seconds=args.turn, pin=not args.apart)
+            take_turns(pair, clients, args.rounds, order, length=args.turn, pin=not args.apart)
             for clients in args.clients
         ]
 
@@ -377,11 +377,11 @@ def arguments() -> argparse.Namespace:
     add("--clients", nargs="+", type=count, default=CLIENTS, metavar="N", help="default: 1 8 32")
     add("--starts", type=count, default=4, help="of both servers, best four or eight; %(default)s")
     add("--rounds", type=count, default=100, help="after each, %(default)s")
-    add("--turn", type=float, default=TURN, help="seconds, %(default)s")
+    add("--turn", type=seconds, default=TURN, help="seconds, %(default)s")
     add("--apart", action="store_true", help="let the system put clients and sessions on CPUs")
     add("--scale", type=count, default=SCALE, help="of pgbench's tables, %(default)s")
     add("--holds", action="store_true", help="only how long the lock is held")
-    add("--quick", action="store_true", help=f"2 starts of {' '.join(QUICK)}: ten minutes")
+    add("--quick", action="store_true", help=f"2 starts of {' '.join(QUICK)}: six minutes")
     parser.set_defaults(algorithm=[])
     args = parser.parse_args()
     if args.quick:  # what is given explicitly stays

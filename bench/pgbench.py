@@ -295,8 +295,7 @@ def turn(parts: Sequence[Side]) -> None:
 def pinned(instance: Instance, workload: Workload) -> list[Side]:
     """Divide a side by CPUs, with its clients on one CPU with the sessions that serve them.
 
-    Left to the system, how many of the clients have their sessions on another
-    CPU differs from turn to turn, and to wake a process there takes longer.
+    Left to the system, turns differ more (miss_path.py --apart).
     """
     server = postmaster(instance)
     cpus = sorted(os.sched_getaffinity(server))

@@ -233,7 +233,7 @@ def misses(
                 for layout, instance in zip((base, other), instances, strict=True)
             ]
             turns = take_turns(
-                servers, CLIENTS, args.turns, Random(start), work, seconds=TURN, pin=True
+                servers, CLIENTS, args.turns, Random(start), work, length=TURN, pin=True
             )
             ratios.append(turns.ratios)
             blocks.append((turns.stock.blocks, turns.ours.blocks))

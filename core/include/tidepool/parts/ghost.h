@@ -60,12 +60,19 @@ tp_ghost_prefetch_chain(const tp_pool *pool, uint64_t key)
 		__builtin_prefetch(tp_hash_chain_in(pool, key, n));
 }
 
+static inline uint32_t
+tp_ghost_first(const tp_pool *pool, uint64_t key)
+{
+	uint32_t	n = __atomic_load_n(&pool->header->frames, __ATOMIC_RELAXED);
+
+	return n == 0 ? TP_NONE :
+		__atomic_load_n(tp_hash_chain_in(pool, key, n), __ATOMIC_RELAXED);
+}
+
 TP_PREFETCHES static inline void
 tp_ghost_prefetch_first(const tp_pool *pool, uint64_t key)
 {
-	uint32_t	n = __atomic_load_n(&pool->header->frames, __ATOMIC_RELAXED);
-	uint32_t	slot = n == 0 ? TP_NONE :
-		__atomic_load_n(tp_hash_chain_in(pool, key, n), __ATOMIC_RELAXED);
+	uint32_t	slot = tp_ghost_first(pool, key);
 
 	if (slot != TP_NONE)
 		__builtin_prefetch(&pool->ghosts[slot]);
@@ -75,9 +82,7 @@ tp_ghost_prefetch_first(const tp_pool *pool, uint64_t key)
 TP_PREFETCHES static inline void
 tp_ghost_prefetch_neighbours(const tp_pool *pool, uint64_t key)
 {
-	uint32_t	n = __atomic_load_n(&pool->header->frames, __ATOMIC_RELAXED);
-	uint32_t	slot = n == 0 ? TP_NONE :
-		__atomic_load_n(tp_hash_chain_in(pool, key, n), __ATOMIC_RELAXED);
+	uint32_t	slot = tp_ghost_first(pool, key);
 	const tp_ghost *ghost;
 	uint32_t	next,
 				prev;
