@@ -127,8 +127,9 @@ tp_ghost_append(const tp_pool *pool, const tp_memory *memory)
 
 /*
  * Ghosts are mostly dropped from the tail of a list, and each drop walks a
- * chain.  Prefetch for the next three drops: the first ghost of the chain for
- * the first, the chain for the second, the ghost itself for the third.
+ * chain.  Prefetch for the next four drops: the second ghost of the chain for
+ * the first, the first ghost for the second, the chain for the third, the ghost
+ * itself for the fourth.
  */
 TP_PREFETCHES static inline void
 prefetch_next_tails(const tp_pool *pool, uint32_t slot)
@@ -136,6 +137,10 @@ prefetch_next_tails(const tp_pool *pool, uint32_t slot)
 	const tp_ghost *ghost = &pool->ghosts[slot];
 
 	if (ghost->next != TP_NONE || ghost->prev == TP_NONE)
+		return;
+	ghost = &pool->ghosts[ghost->prev];
+	tp_ghost_prefetch_second(pool, ghost->key);
+	if (ghost->prev == TP_NONE)
 		return;
 	ghost = &pool->ghosts[ghost->prev];
 	tp_ghost_prefetch_first(pool, ghost->key);

@@ -34,6 +34,8 @@ furthest_begin(furthest *s, const chosen_frames *chosen)
 	s->listed = 0;
 	for (uint32_t i = 0; i < s->n; i++)
 		s->listed |= listed_bit(s->list[i].frame);
+	if (s->n > 0)
+		tp_expect_frame(s->at.pool, s->list[0].frame);
 }
 
 /*
@@ -82,6 +84,8 @@ furthest_rank(furthest *s, uint32_t frame, const own_estimate *own)
 	}
 	s->listed |= listed_bit(frame);
 	s->n = rank_candidate(s->list, s->n, &s->rank, &c);
+	if (s->list[0].frame == frame)
+		tp_expect_frame(pool, frame);
 }
 
 /*

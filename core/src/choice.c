@@ -87,8 +87,7 @@ tp_expect_choice(const tp_pool *pool, uint32_t *frames)
 	for (uint32_t i = 0; i < n; i++)
 	{
 		__builtin_prefetch(&pool->nodes[frames[i]]);
-		if (pool->extra_stride > 0)
-			__builtin_prefetch(tp_extra(pool, frames[i]));
+		tp_prefetch_extra(pool, frames[i]);
 	}
 	if (pool->ghosts_per_frame > 0)
 		prefetch_ghosts(pool, frames, tails);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "tidepool/relaxed.h"
 
 static void
 set_params(fixture *f, const tp_policy *policy, const char *text)
@@ -55,6 +56,14 @@ is_dirty(void *arg, uint32_t frame)
 	return f->dirty[frame];
 }
 
+static void
+expect_frame(void *arg, uint32_t frame)
+{
+	fixture    *f = arg;
+
+	tp_store32(&f->expected, frame);	/* searches of several threads */
+}
+
 fixture *
 fixture_new(const char *name, const char *params, uint32_t frames)
 {
@@ -70,7 +79,8 @@ fixture_new(const char *name, const char *params, uint32_t frames)
 	f->pace = 1;
 	f->pool.services = &f->services;
 	f->services.is_dirty = is_dirty;
-	f->services.is_dirty_arg = f;
+	f->services.expect_frame = expect_frame;
+	f->services.arg = f;
 	if (policy->flags & TP_READS_EXTENTS)
 		keep_extents(f, frames);
 	return f;

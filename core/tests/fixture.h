@@ -35,6 +35,7 @@ typedef struct fixture
 	tp_extents *extents;		/* NULL if the policy does not read them */
 	bool		pinned[FIXTURE_CAPACITY];
 	bool		dirty[FIXTURE_CAPACITY];	/* written since it came in */
+	uint32_t	expected;		/* the last frame of services.expect_frame */
 	double		params[TP_MAX_PARAMS];
 	uint64_t	now;
 	uint64_t	pace;			/* microseconds that a step takes */

@@ -119,6 +119,30 @@ of_larger_samples_one_frame_is_asked(void **unused)
 	}
 }
 
+/* Not before the search, but while it looks at the others. */
+static void
+of_larger_samples_that_frame_is_expected(void **unused)
+{
+	static const char *const policies[] = {"hyperbolic", "watt", "pbm"};
+
+	(void) unused;
+	for (int i = 0; i < 3; i++)
+	{
+		fixture    *f = fixture_new(policies[i], NULL, FIXTURE_CAPACITY);
+
+		fill(f, FIXTURE_CAPACITY + 8);
+		for (int searches = 0; searches < 20; searches++)
+		{
+			look_log	made;
+
+			f->expected = TP_NONE;
+			made = search(f, take_any);
+			assert_int_equal(made.frames[0], f->expected);
+		}
+		fixture_free(f);
+	}
+}
+
 static void
 of_a_pool_no_larger_than_the_sample_nothing(void **unused)
 {
@@ -249,6 +273,7 @@ main(void)
 		cmocka_unit_test(of_lists_the_tail_and_the_one_before_it),
 		cmocka_unit_test(of_a_sample_of_one_what_will_be_drawn),
 		cmocka_unit_test(of_larger_samples_one_frame_is_asked),
+		cmocka_unit_test(of_larger_samples_that_frame_is_expected),
 		cmocka_unit_test(of_a_pool_no_larger_than_the_sample_nothing),
 		cmocka_unit_test(pbm_looks_only_at_what_it_would_take),
 		cmocka_unit_test(pbm_finds_the_only_usable_frame),

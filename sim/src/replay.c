@@ -51,7 +51,7 @@ replay_new(tps_cache *cache, opt_pool *o, const tps_options *options)
 	if (ok && cache != NULL)
 	{
 		cache->services.is_dirty = is_dirty;
-		cache->services.is_dirty_arg = replay;
+		cache->services.arg = replay;
 	}
 	if (!ok)
 	{

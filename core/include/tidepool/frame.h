@@ -8,12 +8,27 @@
 #define TIDEPOOL_FRAME_H
 
 #include "tidepool/policy.h"
+#include "tidepool/prefetch.h"
 
 /* What the policy keeps of a frame in addition to its node. */
 static inline void *
 tp_extra(const tp_pool *pool, uint32_t frame)
 {
 	return pool->extra + (size_t) frame * pool->extra_stride;
+}
+
+/* Prefetch that, which may begin in one cache line and end in the next. */
+TP_PREFETCHES static inline void
+tp_prefetch_extra(const tp_pool *pool, uint32_t frame)
+{
+	uint32_t	size = pool->policy->extra_size;
+	const char *extra = tp_extra(pool, frame);
+
+	if (size == 0)
+		return;
+	__builtin_prefetch(extra);
+	if ((size & (size - 1)) != 0)
+		__builtin_prefetch(extra + size - 1);
 }
 
 /* The slot's index in members, and that of its buckets. */
@@ -72,7 +87,17 @@ tp_is_dirty(const tp_pool *pool, uint32_t frame)
 	const tp_services *services = pool->services;
 
 	return services->is_dirty != NULL &&
-		services->is_dirty(services->is_dirty_arg, frame);
+		services->is_dirty(services->arg, frame);
+}
+
+/* The caller may soon be asked about this frame, or be given it. */
+static inline void
+tp_expect_frame(const tp_pool *pool, uint32_t frame)
+{
+	const tp_services *services = pool->services;
+
+	if (services->expect_frame != NULL)
+		services->expect_frame(services->arg, frame);
 }
 
 static inline bool

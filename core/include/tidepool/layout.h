@@ -159,7 +159,13 @@ typedef struct tp_services
 
 	/* Must the page in this frame be written before it leaves? */
 	bool		(*is_dirty) (void *arg, uint32_t frame);
-	void	   *is_dirty_arg;
+
+	/*
+	 * A search may soon ask whether this frame is usable, or propose it:
+	 * prefetch what the caller will read then.
+	 */
+	void		(*expect_frame) (void *arg, uint32_t frame);
+	void	   *arg;			/* of both */
 } tp_services;
 
 extern const tp_services tp_no_services;

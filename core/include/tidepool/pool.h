@@ -33,7 +33,6 @@
 #include "tidepool/parts/ring.h"
 #include "tidepool/parts/search.h"
 #include "tidepool/parts/walk.h"
-#include "tidepool/prefetch.h"
 
 /* The policy's state in the header. */
 #define tp_state(pool, type) ((type *) (void *) (pool)->header->state)
@@ -54,8 +53,7 @@ tp_prefetch(const tp_pool *pool, uint32_t frame)
 {
 	if (!(pool->policy->flags & TP_HIT_IN_EXTRA))
 		__builtin_prefetch(&pool->nodes[frame], 1);
-	if (pool->extra_stride > 0)
-		__builtin_prefetch(tp_extra(pool, frame));
+	tp_prefetch_extra(pool, frame);
 }
 
 /* Frames that hold no page, free or claimed.  Not for a shared pool. */

@@ -78,7 +78,24 @@ tp_ghost_prefetch_first(const tp_pool *pool, uint64_t key)
 		__builtin_prefetch(&pool->ghosts[slot]);
 }
 
-/* Likewise what dropping the ghost will touch, if it is the first of its chain. */
+/* Likewise the second ghost of a chain, unless the first is the one wanted. */
+TP_PREFETCHES static inline void
+tp_ghost_prefetch_second(const tp_pool *pool, uint64_t key)
+{
+	uint32_t	slot = tp_ghost_first(pool, key);
+	const tp_ghost *ghost = &pool->ghosts[slot];
+
+	if (slot == TP_NONE || __atomic_load_n(&ghost->key, __ATOMIC_RELAXED) == key)
+		return;
+	slot = __atomic_load_n(&ghost->chain, __ATOMIC_RELAXED);
+	if (slot != TP_NONE)
+		__builtin_prefetch(&pool->ghosts[slot]);
+}
+
+/*
+ * Likewise what dropping the ghost will touch, if it is the first of its chain;
+ * otherwise the second.
+ */
 TP_PREFETCHES static inline void
 tp_ghost_prefetch_neighbours(const tp_pool *pool, uint64_t key)
 {
@@ -91,7 +108,10 @@ tp_ghost_prefetch_neighbours(const tp_pool *pool, uint64_t key)
 		return;
 	ghost = &pool->ghosts[slot];
 	if (__atomic_load_n(&ghost->key, __ATOMIC_RELAXED) != key)
+	{
+		tp_ghost_prefetch_second(pool, key);
 		return;
+	}
 	next = __atomic_load_n(&ghost->next, __ATOMIC_RELAXED);
 	prev = __atomic_load_n(&ghost->prev, __ATOMIC_RELAXED);
 	if (next != TP_NONE)

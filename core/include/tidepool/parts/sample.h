@@ -60,7 +60,7 @@ sample_draw(const tp_pool *pool, uint64_t seed, uint32_t count, uint32_t *frames
 	{
 		frames[i] = i < drawn ? chooser->drawn[i] : tp_drawn_member(&view, seed, i);
 		__builtin_prefetch(&view.nodes[frames[i]]);
-		__builtin_prefetch(tp_extra(&view, frames[i]));
+		tp_prefetch_extra(&view, frames[i]);
 	}
 }
 
@@ -128,7 +128,7 @@ sample_frames(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
 /* What a policy evicts the least of. */
 typedef double (*sample_value) (const tp_pool *pool, uint32_t frame);
 
-/* Index of the least value, the first of equals; n > 0. */
+/* Index of the least value, the first of equals; 0 if there is none. */
 static inline uint32_t
 sample_index_of_least(const double *values, uint32_t n)
 {
@@ -156,13 +156,19 @@ sample_least(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
 	uint32_t	frames[SAMPLE_MAX];
 	double		values[SAMPLE_MAX];
 	uint32_t	n = sample_frames(pool, want, NULL, NULL, frames);
-	uint32_t	least;
+	uint32_t	least = 0;
 
 	for (uint32_t i = 0; i < n; i++)
+	{
 		values[i] = value_of(pool, frames[i]);
+		if (i == 0 || values[i] < values[least])
+		{
+			least = i;
+			tp_expect_frame(pool, frames[i]);
+		}
+	}
 	while (n > 0)
 	{
-		least = sample_index_of_least(values, n);
 		if (usable == NULL || usable(arg, frames[least]))
 			return frames[least];
 		n--;
@@ -171,6 +177,7 @@ sample_least(const tp_pool *pool, uint32_t want, tp_usable usable, void *arg,
 			frames[i] = frames[i + 1];
 			values[i] = values[i + 1];
 		}
+		least = sample_index_of_least(values, n);
 	}
 	n = sample_frames(pool, want, usable, arg, frames);
 	if (n == 0)

@@ -138,6 +138,7 @@ extern BufferDesc *BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
 									   BufferPoolUse use, uint32 *buf_state,
 									   bool *from_ring);
 extern bool BufferPoolIsDirty(void *arg, uint32 buf_id);
+extern void BufferPoolExpectVictim(void *arg, uint32 buf_id);
 extern void BufferPoolNoBuffer(BufferPool *pool);
 extern void BufferPoolDropChoice(const BufferPool *pool);
 extern void BufferPoolVictimKept(BufferDesc *buf);

@@ -144,14 +144,22 @@ BufferPoolNumber(const BufferPool *pool)
 extern PGDLLIMPORT uint8 *BufferPoolNumbers;
 
 /*
+ * Has a buffer left DEFAULT since the server started?  Until then the numbers
+ * need not be read.  Shared.  Set before the first move takes the pool's lock and
+ * the buffer's header lock, and never reset: so whoever has had one of these since
+ * sees it.
+ */
+extern PGDLLIMPORT bool *BufferPoolsDivided;
+
+/*
  * The pool that this buffer belongs to.  It stays so while the caller has the
  * buffer pinned or its header locked.
  */
 static inline BufferPool *
 BufferPoolOf(int buf_id)
 {
-	return BufferPoolNumbers == NULL ? &DefaultBufferPool :
-		&BufferPools[BufferPoolNumbers[buf_id]];
+	return *BufferPoolsDivided ? &BufferPools[BufferPoolNumbers[buf_id]] :
+		&DefaultBufferPool;
 }
 
 /* The pool that takes the place of all rings, or NULL. */

@@ -70,7 +70,7 @@ choose_policies(BufferPoolAdvised *pool, tp_advice_policy *policies)
 	return n;
 }
 
-/* What policies may ask; which pages are dirty is not known of miniatures. */
+/* What policies may ask.  The frames of a miniature are not buffers. */
 static const tp_services *
 services(void)
 {
@@ -78,6 +78,7 @@ services(void)
 
 	known = BufferPoolServices;
 	known.is_dirty = NULL;
+	known.expect_frame = NULL;
 	known.extents = NULL;
 	return &known;
 }

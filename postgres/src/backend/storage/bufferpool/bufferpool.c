@@ -26,6 +26,7 @@ int			bufferpool_recycle_buffers;
 
 BufferPool	BufferPools[BUFFERPOOL_NUMBERS];
 uint8	   *BufferPoolNumbers;
+bool	   *BufferPoolsDivided;
 BufferPool *RecycleBufferPool;
 bool		BufferPoolActive;
 
@@ -286,7 +287,7 @@ BufferPoolShmemSize(void)
 		size = add_size(size, mul_size(NBuffers, sizeof(uint8)));
 	if (has_arrays(&algorithm, &reserved))
 		size = add_size(size, arrays_size(&reserved));
-	return add_size(size, 4 * PG_CACHE_LINE_SIZE);
+	return add_size(size, 5 * PG_CACHE_LINE_SIZE);
 }
 
 /* Copy the parameters without white space, for SHOW, views and recordings. */
@@ -406,6 +407,10 @@ BufferPoolShmemInit(bool init)
 			init_pool(&shared[i].pool);
 	}
 	BufferPoolNumbers = NULL;
+	BufferPoolsDivided = ShmemInitStruct("Buffer Pools Divided",
+										 PG_CACHE_LINE_SIZE, &found);
+	if (!found)
+		*BufferPoolsDivided = false;
 	if (npools > 1)
 	{
 		BufferPoolNumbers = ShmemInitStruct("Buffer Pool Numbers",

@@ -163,6 +163,8 @@ move(BufferDesc *buf, BufferPool *from, BufferPool *to)
 	uint32		buf_state;
 
 	Assert(buf->freeNext == FREENEXT_NOT_IN_LIST);
+	if (!*BufferPoolsDivided)
+		*BufferPoolsDivided = true;
 	leave(from, buf->buf_id);
 	buf_state = LockBufHdr(buf);
 	BufferPoolNumbers[buf->buf_id] = BufferPoolNumber(to);

@@ -96,7 +96,7 @@ BufferPoolCommitQueue(BufferPool *pool, const tp_access *access)
 	tp_batch   *queue = queue_of(pool);
 	uint32		forgotten = queue->forgotten;
 
-	if (BufferPoolNumbers != NULL)
+	if (*BufferPoolsDivided)
 		drop_moved(pool, queue);
 	if (queue->count == 0)
 		return;

@@ -120,6 +120,15 @@ BufferPoolIsDirty(void *arg, uint32 buf_id)
 			BM_DIRTY) != 0;
 }
 
+/* For algorithms: this buffer may soon be asked about, or proposed. */
+void
+BufferPoolExpectVictim(void *arg, uint32 buf_id)
+{
+	__builtin_prefetch(GetBufferDescriptor(buf_id));
+	if (*BufferPoolsDivided)
+		__builtin_prefetch(&BufferPoolNumbers[buf_id]);
+}
+
 typedef enum Proposal
 {
 	PROPOSAL_PINNED,			/* it is ours, and holds the expected page */
@@ -237,11 +246,7 @@ expect_victim(const BufferPool *pool)
 	uint32		n = tp_expect_choice(&pool->core, frames);
 
 	for (uint32 i = 0; i < n; i++)
-	{
-		__builtin_prefetch(GetBufferDescriptor(frames[i]));
-		if (BufferPoolNumbers != NULL)
-			__builtin_prefetch(&BufferPoolNumbers[frames[i]]);
-	}
+		BufferPoolExpectVictim(NULL, frames[i]);
 }
 
 /*

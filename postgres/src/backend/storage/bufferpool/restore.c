@@ -131,6 +131,7 @@ choose_running(BufferPoolDefinition *definition)
 static void
 make_pool(BufferPool *pool, const BufferPoolDefinition *definition, int first)
 {
+	*BufferPoolsDivided = true;
 	memset(&BufferPoolNumbers[first], BufferPoolNumber(pool),
 		   definition->target);
 	pg_atomic_write_u32(&pool->shared->buffers, definition->target);

@@ -124,6 +124,7 @@ BufferPoolScansShmemInit(bool has_algorithms)
 	table = NULL;
 	MemSet(&BufferPoolServices, 0, sizeof(BufferPoolServices));
 	BufferPoolServices.is_dirty = BufferPoolIsDirty;
+	BufferPoolServices.expect_frame = BufferPoolExpectVictim;
 	if (!has_algorithms || capacity() == 0)
 		return;
 	memory = ShmemInitStruct("Buffer Pool Scans",
