@@ -32,7 +32,7 @@ from random import Random
 
 from common import count, report
 from live import copied, huge_pages, read_all, scratch, serving, told
-from miss_path import Server, take_turns
+from miss_path import TURN, Server, take_turns
 from pgbench import (
     BUFFERS,
     CPUS,
@@ -171,7 +171,7 @@ def missed(
                 pair.reverse()
             for server in pair:
                 throughput(server.instance, SELECT_ONLY, WARM, {})
-            found = take_turns(pair, clients, args.rounds, Random(start))
+            found = take_turns(pair, clients, args.turns, Random(start), length=TURN, pin=True)
             ratios.append(100 / found.ratios - 100)
             if tier:
                 tiers.append(pair[1].instance.query(_TIER))
@@ -210,9 +210,10 @@ def main() -> None:
     add = parser.add_argument
     add("--only", choices=PARTS, help="one of the two parts")
     add("--starts", type=count, default=4, help="of both servers, %(default)s")
-    add("--rounds", type=count, default=20, help="after each, %(default)s")
+    add("--rounds", type=count, default=20, help="of hits, after each, %(default)s")
+    add("--turns", type=count, default=100, help="of misses, after each, %(default)s")
     add("--scale", type=count, default=20, help="of pgbench's tables for misses, %(default)s")
-    add("--quick", action="store_true", help="two starts, ten rounds")
+    add("--quick", action="store_true", help="two starts, ten rounds of hits")
     args = parser.parse_args()
     if args.quick:  # what is given explicitly stays
         parser.set_defaults(starts=2, rounds=10)
