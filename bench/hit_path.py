@@ -4,9 +4,10 @@
 Two servers run side by side: PostgreSQL as it comes, and ours, restarted
 for each algorithm.  Stock, batched hits (the default) and a lock for each hit
 (bufferpool.batch_size = 1) take turns; see pgbench.py.  Where a server's memory
-happens to lie makes it faster or slower by some per cent for as long as it
-runs, so both are started anew several times.  "stock" in the table is stock
-PostgreSQL as the other server: what the method cannot tell apart.
+and its code happen to lie makes it faster or slower by some per cent, so both are
+started anew several times, each time with their code elsewhere (layouts.py).
+"stock" in the table is stock PostgreSQL as the other server: what the method
+cannot tell apart.
 
 Then come fifteen kinds of queries (patterns.py), batched only, with half as
 many rounds: their mean, and the worst.  The worst of fifteen is worse than it
@@ -25,11 +26,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import patterns
 from common import report
 from dots import Panel, draw
+from layouts import Layouts, shifted
 from live import STOCK, copied, huge_pages, scratch, serving, told
 from patterns import PATTERNS
 from pgbench import (
@@ -71,16 +74,21 @@ def measure(
     settings: Mapping[str, str],
     rounds: int,
     start: int,
+    layouts: Layouts,
 ) -> Start:
     """Start both servers and let them take turns.
 
     Who is started first changes with the number of the start.
     """
-    order = list(zip(directories, (STOCK, algorithm), strict=True))
+    drawn = Random(f"{algorithm} {start}")
+    order = [
+        (directory, name, layouts.draw(name, drawn))
+        for directory, name in zip(directories, (STOCK, algorithm), strict=True)
+    ]
     with ExitStack() as stack:
         servers = {}
-        for directory, name in order if start % 2 else reversed(order):
-            servers[directory] = stack.enter_context(serving(directory, name, settings))
+        for directory, name, place in order if start % 2 else reversed(order):
+            servers[directory] = stack.enter_context(serving(directory, name, settings, at=place))
             warm(servers[directory])
             patterns.warm(servers[directory])
         peer, server = (servers[directory] for directory in directories)
@@ -208,12 +216,12 @@ def main() -> None:
             patterns.make(instance)
             patterns.check_plans(instance)
         names = algorithms(one, options.algorithm or (QUICK if options.quick else ()))
-        with copied(one) as two:
+        with copied(one) as two, shifted() as layouts:
             settings = {**SETTINGS, "huge_pages": huge_pages((one, two), SETTINGS)}
             results = []
             for name in (STOCK, *names):
                 of_starts = [
-                    measure((one, two), name, settings, options.rounds, start)
+                    measure((one, two), name, settings, options.rounds, start, layouts)
                     for start in range(starts)
                 ]
                 results.append(result(name, of_starts))

@@ -74,15 +74,19 @@ def copied(original: Path) -> Iterator[Path]:
 
 @contextmanager
 def serving(
-    directory: Path, server: str, settings: Mapping[str, str] | None = None, build: str = ""
+    directory: Path,
+    server: str,
+    settings: Mapping[str, str] | None = None,
+    build: str = "",
+    at: Path | None = None,
 ) -> Iterator[Instance]:
     """Run a server on the data directory: ours with this algorithm, or the unpatched one.
 
     After the algorithm and a colon there may be its parameters.  The settings
     hold for this run only.  There is no advice, unless they say so: it has a
-    price of its own (advice_view.py).
+    price of its own (advice_view.py).  ``at``: where its programs are, if elsewhere.
     """
-    instance = Instance(directory, programs(server, build))
+    instance = Instance(directory, at or programs(server, build))
     file = instance.data / "postgresql.conf"
     before = file.read_text()
     if server != STOCK:

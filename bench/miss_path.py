@@ -16,6 +16,7 @@ So that nothing but the servers differs:
 - both directories have the same files, and both sides have used each of
   them, and been started first, equally often;
 - both have huge pages or neither has; no vacuum, no checkpoint, no write;
+- in each start both have their code elsewhere (layouts.py);
 - both are warm: a pool's worth of blocks has been read many times over before
   the first turn, and a side's first turn does not count;
 - a run in which blocks came from a disk is an error.
@@ -47,6 +48,7 @@ import lock_holds
 import numpy as np
 from common import count, report, seconds
 from dots import Panel, clients_text, draw
+from layouts import Layouts, shifted
 from live import STOCK, copied, counters, huge_pages, programs, read_all, scratch, serving, told
 from pgbench import (
     CPUS,
@@ -230,6 +232,7 @@ def measure(
     algorithm: str,
     settings: Mapping[str, str],
     start: int,
+    layouts: Layouts,
     args: argparse.Namespace,
 ) -> list[Turns]:
     """Start both servers and let them take turns, with each number of clients.
@@ -239,12 +242,16 @@ def measure(
     for directory in directories:
         read_all(directory)
     stock_at, ours_at = directories if start % 2 == 0 else reversed(directories)
-    places = [(stock_at, STOCK), (ours_at, algorithm)]
+    drawn = Random(f"{algorithm} {start}")
+    places = [
+        (directory, name, layouts.draw(name, drawn))
+        for directory, name in ((stock_at, STOCK), (ours_at, algorithm))
+    ]
     ours_first = start % 4 in (1, 2)
     with ExitStack() as stack:
         pair = [
-            Server(name, stack.enter_context(serving(directory, name, settings)))
-            for directory, name in (reversed(places) if ours_first else places)
+            Server(name, stack.enter_context(serving(directory, name, settings, at=programs_at)))
+            for directory, name, programs_at in (reversed(places) if ours_first else places)
         ]
         if ours_first:
             pair.reverse()
@@ -402,20 +409,27 @@ def main() -> None:
             size = int(instance.query("SELECT pg_database_size(current_database()) >> 20"))
         names = algorithms(one, args.algorithm)
         if not args.holds:
-            with copied(one) as two:
-                compare((one, two), names, size, args)
+            with copied(one) as two, shifted() as layouts:
+                compare((one, two), names, size, layouts, args)
         lock_holds.measure(one, names, SHARED_BUFFERS)
 
 
 def compare(
-    directories: Sequence[Path], names: Sequence[str], size: int, args: argparse.Namespace
+    directories: Sequence[Path],
+    names: Sequence[str],
+    size: int,
+    layouts: Layouts,
+    args: argparse.Namespace,
 ) -> None:
     """Compare the algorithms with stock."""
     settings = {"shared_buffers": SHARED_BUFFERS}
     settings["huge_pages"] = huge_pages(directories, settings)
     results = []
     for name in (STOCK, *names):
-        starts = [measure(directories, name, settings, i, args) for i in range(args.starts)]
+        starts = [
+            measure(directories, name, settings, start, layouts, args)
+            for start in range(args.starts)
+        ]
         for clients, turns in zip(args.clients, zip(*starts, strict=True), strict=True):
             results.append(result(name, clients, turns))
             print(f"{clients_text(clients)}: {'; '.join(results[-1].cells())}", flush=True)
