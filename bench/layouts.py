@@ -82,7 +82,7 @@ def _link_all(objects: Path, installed: Path, root: Path, server: str) -> None:
 def _arguments(objects: Path) -> str:
     """What the linker was given for the server; links it, as it was, to see that."""
     try:
-        (objects / _SERVER).unlink()
+        (objects / _SERVER).unlink(missing_ok=True)
         ninja = [str(Path(sys.executable).with_name("ninja")), "-C", str(objects)]
         _run([*ninja, "--quiet", "-d", "keeprsp", _SERVER], objects)
         arguments = (objects / f"{_SERVER}.rsp").read_text()
