@@ -83,9 +83,12 @@ TP_PREFETCHES static inline void
 tp_ghost_prefetch_second(const tp_pool *pool, uint64_t key)
 {
 	uint32_t	slot = tp_ghost_first(pool, key);
-	const tp_ghost *ghost = &pool->ghosts[slot];
+	const tp_ghost *ghost;
 
-	if (slot == TP_NONE || __atomic_load_n(&ghost->key, __ATOMIC_RELAXED) == key)
+	if (slot == TP_NONE)
+		return;
+	ghost = &pool->ghosts[slot];
+	if (__atomic_load_n(&ghost->key, __ATOMIC_RELAXED) == key)
 		return;
 	slot = __atomic_load_n(&ghost->chain, __ATOMIC_RELAXED);
 	if (slot != TP_NONE)
