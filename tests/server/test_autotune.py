@@ -229,10 +229,8 @@ def last_move(server: Instance) -> tuple[int, int]:
 
 
 def test_a_statement_ends_a_move(make: Make, moving: Instance) -> None:
-    began = time.monotonic()
     moving.query("ALTER BUFFER POOL large SET (min_size = '1MB')")
-    assert time.monotonic() - began < 5
-    wait_for("the move has ended", lambda: moving.query(MOVES) != "", 5)
+    wait_for("the move has ended", lambda: moving.query(MOVES) != "")
     wanted, moved = last_move(moving)
     assert 0 < moved < wanted
     assert sizes(moving)["small"] >= 256 + moved  # and it goes on
@@ -240,17 +238,16 @@ def test_a_statement_ends_a_move(make: Make, moving: Instance) -> None:
 
 def test_a_reload_ends_a_move(moving: Instance) -> None:
     moving.query("ALTER SYSTEM SET bufferpool.autotune = off", "SELECT pg_reload_conf()")
-    wait_for("the move has ended", lambda: moving.query(MOVES) != "", 5)
+    wait_for("the move has ended", lambda: moving.query(MOVES) != "")
     wanted, moved = last_move(moving)
     assert 0 < moved < wanted
     assert sizes(moving)["small"] == 256 + moved
 
 
 def test_a_shutdown_ends_a_move(moving: Instance) -> None:
-    began = time.monotonic()
     moving.stop()
-    assert time.monotonic() - began < 7
-    assert re.search("self-tuning moved [0-9]+ buffers", moving.log.read_text())
+    moved = re.search("self-tuning moved ([0-9]+) buffers", moving.log.read_text())
+    assert moved and 0 < int(moved[1]) < 256
 
 
 def test_a_cancelled_move_is_counted(moving: Instance) -> None:

@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from server.conftest import BIN
+from server.load import wait_for
 
 
 @pytest.fixture
@@ -104,11 +104,8 @@ def test_after_a_crash(directory: Path) -> None:
     command("start", place)
     postmaster = int((directory / "data" / "postmaster.pid").read_text().split()[0])
     os.kill(postmaster, signal.SIGKILL)
-    for _ in range(50):
-        if (status := command("status", place)).returncode == 3:
-            break
-        time.sleep(0.1)
-    assert status.stdout == "stopped\n"
+    wait_for("it has stopped", lambda: command("status", place).returncode == 3)
+    assert command("status", place).stdout == "stopped\n"
     asked = command("psql", place, "-c", "SELECT 1")
     assert asked.returncode == 1
     assert asked.stderr == (

@@ -19,6 +19,7 @@ import pytest
 
 from cli.interrupts import heed_interrupts
 from server.conftest import BIN
+from server.load import wait_for
 from tidepool.policies import parse_policy
 from tidepool.simulation import Cell, Options, simulate
 from tidepool.traces import open_trace
@@ -33,13 +34,8 @@ def scratch() -> Iterator[Path]:
         path = Path(name)
         path.chmod(0o755)
         yield path
-        for _ in range(100):
-            left = (list(path.iterdir()), processes(name))
-            if left == ([], ""):
-                break
-            # a server gives up its directory a moment before it is gone itself
-            time.sleep(0.1)
-        assert left == ([], "")
+        # a server gives up its directory a moment before it is gone itself
+        wait_for("nothing is left", lambda: not list(path.iterdir()) and processes(name) == "")
 
 
 def processes(text: str) -> str:

@@ -358,12 +358,8 @@ def test_the_recorder_is_seen(make: Make) -> None:
 
 def ended(server: Instance) -> str:
     """Wait for a recording that fails; return why."""
-    for _ in range(100):
-        pid, error = server.query(STATE.format("pid, error")).split("|")
-        if pid == "":
-            return error
-        time.sleep(0.1)
-    raise AssertionError("the recording goes on")
+    wait_for("the recording has ended", lambda: server.query(STATE.format("pid")) == "")
+    return server.query(STATE.format("error"))
 
 
 def size_at_rest(path: Path) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from server.conftest import Make
+from server.load import wait_for
 from server.stress import unexpected
 from server.test_recorder import STATE, STOP, path_of, start, whole
 from tidepool.errors import TidepoolError
@@ -99,16 +100,6 @@ class Session(threading.Thread):
         self.files.add(paths, self._server.run(*psql, "-f", script).stdout)
 
 
-def recorder_is_gone(server: Instance) -> bool:
-    """Wait until there is no recorder."""
-    of_recorder = "FROM pg_stat_activity WHERE backend_type = 'buffer reference recorder'"
-    for _ in range(100):
-        if server.query(f"SELECT count(*) {of_recorder}") == "0":
-            return True
-        time.sleep(0.1)
-    return False
-
-
 @pytest.mark.parametrize("ends", [False, True], ids=["timeouts", "terminations"])
 def test_starts_and_stops_at_the_same_time(make: Make, ends: bool) -> None:
     server = make("lru")
@@ -132,7 +123,10 @@ def test_starts_and_stops_at_the_same_time(make: Make, ends: bool) -> None:
             server.query(STOP)
         except TidepoolError as error:  # a session's termination had yet to arrive
             assert "DETAIL:  The last one has ended: the recorder was terminated" in str(error)
-    assert recorder_is_gone(server)
+    recorders = (
+        "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'buffer reference recorder'"
+    )
+    wait_for("the recorder is gone", lambda: server.query(recorders) == "0")
     server.query(start(server, name="last.rec"), "SELECT count(*) FROM pg_class", STOP)
     last = open_trace(path_of(server, "last.rec"))
     assert len(whole(last)) > 0 and "pg_class" in last.relations.values()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import threading
-import time
 
 import pytest
 
 from server.conftest import Make
-from server.load import CLIENTS, Worker, set_up
+from server.load import CLIENTS, Worker, set_up, wait_for
 from server.stress import SUMS
 from server.test_pool import BUFFERS, PAGES, fill, look_up, violations
 from tidepool.errors import TidepoolError
@@ -102,8 +101,7 @@ def test_pinned_buffers_are_an_error(make: Make) -> None:
     )
     try:
         state = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-        while server.query(state) == "0":
-            time.sleep(0.1)
+        wait_for("the other sleeps", lambda: server.query(state) != "0")
         with pytest.raises(TidepoolError, match=IN_USE):
             server.query(RESET)
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from server.conftest import Make
 from server.counters import reset_counters, stat
+from server.load import wait_for
 from tidepool.server import Instance
 from tidepool.workloads.scan_ends import check_plans, end_alone, end_many, load
 from tidepool.workloads.scan_ways import KINDS, WAYS, Kind, Way, fits
@@ -39,20 +39,17 @@ def all_have_ended(server: Instance) -> Iterator[None]:
     """After each test no scan is announced, each has ended once, and all places are free."""
     reset_counters(server)
     yield
+    wait_for_ends(server)
     begun, ended, abandoned, refused = stat(server, *ANNOUNCED)
-    assert announced(server) == 0
     assert begun == ended + abandoned
     assert refused == 0
     check_places(server)
 
 
-def announced(server: Instance) -> int:
-    """Scans that are still announced ten seconds after what began them has ended."""
-    deadline = time.monotonic() + 10
+def wait_for_ends(server: Instance) -> None:
+    """Wait until no scan is announced, since what began them has ended."""
     query = "SELECT count(*) FROM pg_stat_scans"
-    while (found := int(server.query(query))) > 0 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return found
+    wait_for("no scan is announced", lambda: server.query(query) == "0", 30)
 
 
 def check_places(server: Instance) -> None:
@@ -132,6 +129,6 @@ def test_scans_that_only_the_end_of_their_process_ends(server: Instance, leave_s
             "SELECT count(*) FROM pg_stat_scans",
         )
         assert shown.splitlines() == ["t", "t", "2"]
-        assert announced(server) == 0
+        wait_for_ends(server)
     assert stat(server, *ANNOUNCED) == [6, 0, 6, 0]
     server.query("DROP FUNCTION leave_scan")
