@@ -31,6 +31,7 @@ enum
 	EVENT_SSD_BUSY,
 	EVENT_SSD_FREED,
 	EVENT_SSD_RELATION,
+	EVENT_REPORTED,
 	EVENT_EVICTED				/* not of traces: a clean page has left the
 								 * cache above a tier (io.h) */
 };

@@ -122,6 +122,21 @@ written_event(tps_replay *replay, const tps_events *events, size_t i)
 		replay->dirty[frame] = 0;
 }
 
+/* ---- backends report what they have queued ---- */
+
+static void
+reported_event(tps_replay *replay, const tps_events *events, size_t i)
+{
+	const tp_access access = {
+		.now = event_time(events, i),
+		.backend = events->backend == NULL ? 0 : events->backend[i]
+	};
+
+	if (replay->backends != NULL)
+		backend_commit(backend_of(replay->backends, access.backend),
+					   replay->cache, &access);
+}
+
 /* ---- scans begin, advance, end ---- */
 
 /* False when memory ran out. */
@@ -156,6 +171,9 @@ replay_event(tps_replay *replay, const tps_events *events, size_t i)
 			return dirtied_event(replay, events, i);
 		case EVENT_WRITTEN:
 			written_event(replay, events, i);
+			return true;
+		case EVENT_REPORTED:
+			reported_event(replay, events, i);
 			return true;
 		case EVENT_POOL:
 		case EVENT_MOVED:

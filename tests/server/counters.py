@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from server.load import children, postmaster, wait_for
 from tidepool.server import Instance
 
@@ -15,8 +17,11 @@ WHERE pid = pg_backend_pid() OR backend_type NOT IN ('client backend', 'parallel
 """
 
 
-def settle(server: Instance) -> None:
+def settle(server: Instance, *then: str) -> None:
     """Wait until no session or parallel worker is about to add counters.
+
+    The last session that looks also runs the statements in ``then``; without them it
+    adds what it has counted itself some time later.
 
     psql returns before its backend has ended.  So this waits until each process that
     runs now has ended or is settled: it is neither a session nor a parallel worker, or it
@@ -26,9 +31,25 @@ def settle(server: Instance) -> None:
 
     def settled() -> bool:
         before = set(children(postmaster(server)))
-        return before <= {int(pid) for pid in server.query(SETTLED).splitlines()}
+        out = server.query(SETTLED, *then)
+        return before <= {int(line) for line in out.splitlines() if line}
 
     wait_for("all sessions have added their counters", settled)
+
+
+def wait_for_sessions_to_end(server: Instance) -> None:
+    """Wait until there are no sessions, which add what they have counted when they end."""
+
+    def title(pid: int) -> bytes:
+        try:
+            return Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return b""
+
+    wait_for(
+        "all sessions have ended",
+        lambda: not any(b"[local]" in title(pid) for pid in children(postmaster(server))),
+    )
 
 
 def stat_now(server: Instance, *columns: str, pool: str = "DEFAULT") -> list[int]:
@@ -45,5 +66,4 @@ def stat(server: Instance, *columns: str, pool: str = "DEFAULT") -> list[int]:
 
 def reset_counters(server: Instance) -> None:
     """Count from now on, without what ended sessions have counted."""
-    settle(server)
-    server.query("SELECT pg_stat_reset_bufferpools()")
+    settle(server, "SELECT pg_stat_reset_bufferpools()")

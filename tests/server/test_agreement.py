@@ -10,7 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from server.conftest import Make
+from server.counters import settle, wait_for_sessions_to_end
 from server.recordings import records
+from server.test_misses import session
 from server.test_pool import BUFFERS, PAGES, fill
 from tidepool.policies import parse_policy
 from tidepool.server import Instance, server_algorithms
@@ -49,6 +51,7 @@ def record(server: Instance, workload: Iterator[str]) -> tuple[Path, int, int]:
     ends of the recording in one statement with those of the counters: between
     them there is nothing that only one of them has seen.
     """
+    wait_for_sessions_to_end(server)
     warm_up, recording = server.directory / "warm.rec", server.directory / "a.rec"
     begin = BEGIN.format(warm_up), END, BEGIN.format(recording)
     out = server.query(*begin, *workload, END)
@@ -157,6 +160,34 @@ def test_clients(make: Make, algorithm: str) -> None:
     assert abs(found - hits) <= TOLERANCE * hits
 
 
+# ---- sessions that end or go idle ----
+
+
+@pytest.mark.parametrize("ends", [True, False], ids=["ended", "idle"])
+def test_what_sessions_report_in_the_end(make: Make, ends: bool) -> None:
+    """Until they report the last pages that they have read, nobody can evict these."""
+    server = make("lru", bgwriter_lru_maxpages="0")
+    fill(server)
+    recording = server.directory / "a.rec"
+    server.query(BEGIN.format(recording))
+    lookups = list(statements(changes=False))
+    sessions = []
+    for first in range(1, 41):
+        sessions.append(session(server, lookups[0], *lookups[first : first + 3]))
+        if ends:
+            sessions[-1].communicate()
+    settle(server)
+    server.query(*lookups)
+    server.query(END)
+    for other in sessions:
+        other.communicate()
+    trace = open_trace(recording)
+    hits = hits_of(trace)
+    reported = sum(np.count_nonzero(chunk.kind == Kind.REPORTED) for chunk in trace.chunks())
+    assert reported >= 40
+    assert abs(replayed(trace)[0] - hits) <= TOLERANCE * hits
+
+
 # ---- named pools ----
 
 NAMED = ("DEFAULT", "hot", "log")
@@ -215,6 +246,7 @@ def record_pools(
     reset = "SELECT pg_stat_reset_bufferpools()"
     path = server.directory / "pools.rec"
     # what changes pools is known before the counters begin
+    wait_for_sessions_to_end(server)
     lines = server.query(
         *begin, reset, BEGIN_POOLS.format(path), reset, *statements, COUNTED, STOP
     ).splitlines()

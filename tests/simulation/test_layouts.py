@@ -99,6 +99,19 @@ def test_each_pool_is_as_if_alone(name: str, batch: int) -> None:
     assert (result.misses, result.frames) == (rest.misses + alone.misses, 200)
 
 
+def test_a_report_is_to_all_pools() -> None:
+    """Also if the trace is replayed into other pools than the server had."""
+    first, second, third = (page_number(2, block) for block in range(3))
+    trace = InMemoryTrace.from_arrays(
+        "reported",
+        page=[first, second, first, 0, third, first],
+        kind=[*[Kind.READ] * 3, Kind.REPORTED, *[Kind.READ] * 2],
+        backend=[0, 0, 0, 0, 1, 0],
+    )
+    layout = Layout(LRU, 3, (PoolSpec("hot", LRU, 2, (2,)),))
+    assert replayed(layout, trace, Options(batch=2)).misses == 3
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_one_pool_is_a_cache(name: str) -> None:
     options = Options(batch=4, warmup=500, interval=700, per_relation=True, correlation_window=2)

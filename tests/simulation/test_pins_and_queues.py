@@ -229,7 +229,9 @@ def misses_of_lru(events: list[Event], frames: int, batch: int) -> int:
             commit(backend)
 
     for event in events:
-        if event.page not in frame_of:
+        if event.kind == Kind.REPORTED:
+            commit(event.backend)
+        elif event.page not in frame_of:
             found += 1
             frame = len(frame_of)
             if frame == frames:
@@ -252,7 +254,7 @@ def misses_of_lru(events: list[Event], frames: int, batch: int) -> int:
 references = st.lists(
     st.tuples(
         st.integers(0, 9),
-        st.just(Kind.READ),
+        st.sampled_from([Kind.READ, Kind.READ, Kind.READ, Kind.REPORTED]),
         st.sampled_from([0, 0, 0, Flag.CORRELATED]),
         st.none(),
         st.integers(0, 2),
@@ -274,6 +276,13 @@ def test_a_hit_that_is_told_late_is_lost() -> None:
     assert misses(events) == 3
     assert misses(events, batch=2) == 4
     assert misses(events, "clock", batch=2) == misses(events, "clock")  # needs no lock
+
+
+def test_a_report_makes_it_count() -> None:
+    events = [Event(1), Event(2), Event(1), Event(0, Kind.REPORTED), Event(3, backend=1), Event(1)]
+    assert misses(events, batch=2) == 3
+    events[3] = Event(0, Kind.REPORTED, backend=2)  # has nothing to report
+    assert misses(events, batch=2) == 4
 
 
 def test_batches_that_cannot_be() -> None:

@@ -153,6 +153,7 @@ def test_info_of_everything() -> None:
         "ssd_busy": 0,
         "ssd_freed": 0,
         "ssd_relation": 0,
+        "reported": 0,
     }
     assert (found.references, found.pages, found.one_touch) == (3, 3, 3)
     assert found.bytes == 3 * 8192

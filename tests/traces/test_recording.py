@@ -240,9 +240,12 @@ def test_definitions_that_others_part(tmp_path: Path) -> None:
 
 
 def test_without_named_pools(tmp_path: Path) -> None:
-    data = header(version=3, pools=[DEFAULT]) + EVENTS + end()
-    recorded = open_trace(write(tmp_path, data)).recorded
-    assert recorded is not None and recorded.pools == ()
+    data = header(version=7, pools=[DEFAULT]) + EVENTS + record(5, 0, 0, Kind.REPORTED) + end()
+    trace = open_trace(write(tmp_path, data))
+    assert trace.recorded is not None and trace.recorded.pools == ()
+    before = trace.recorded
+    assert whole(trace).time is not None
+    assert trace.recorded == before  # to read it changes nothing
 
 
 # ---- scans ----
@@ -418,7 +421,7 @@ def test_what_the_server_ran_is_kept(tmp_path: Path) -> None:
     [
         (header()[:31], "the file ends within its header"),
         (header()[:-1], "the file ends within its header"),
-        (header(version=1), "version 1 of recordings is not supported, only 2 to 6"),
+        (header(version=1), "version 1 of recordings is not supported, only 2 to 7"),
         (header(page_size=0), "damaged header"),
         (header(seed="1"), "damaged header"),
         (header(seed=-1), "damaged header"),

@@ -79,26 +79,27 @@ EVENTS = [
     record(8, 400, 1 << 30, Kind.SSD_RELATION),
     record(8, 400, 3, Kind.PHYSICAL_READ, pool=128, fork=1),
     record(9, 0, 2**31, Kind.SSD_BUSY),
+    record(9, 0, 0, Kind.REPORTED),
 ]
-DATA = header(version=6, physical=True, ssd=SSD) + b"".join(EVENTS) + end(read_times=TIMES)
+DATA = header(version=7, physical=True, ssd=SSD) + b"".join(EVENTS) + end(read_times=TIMES)
 
 
 def test_physical_reads_and_writes(tmp_path: Path) -> None:
     trace = open_trace(write(tmp_path, DATA))
     chunk = whole(trace)
-    assert trace.length == len(chunk) == 12
+    assert trace.length == len(chunk) == 13
     assert chunk.kind is not None and chunk.count is not None and chunk.flags is not None
     assert chunk.kind.tolist() == [
         *(Kind.READ, Kind.PHYSICAL_READ, Kind.SSD_HAS, Kind.PHYSICAL_READ, Kind.SSD),
         *(Kind.PHYSICAL_WRITE, Kind.SSD_LOST, Kind.SSD_LOST, Kind.SSD_FREED),
-        *(Kind.SSD_RELATION, Kind.PHYSICAL_READ, Kind.SSD_BUSY),
+        *(Kind.SSD_RELATION, Kind.PHYSICAL_READ, Kind.SSD_BUSY, Kind.REPORTED),
     ]
-    assert chunk.count.tolist() == [0, 16, 0, 1, 0, 1, 1, 0, 99, 1 << 30, 128, 2**31]
-    assert chunk.flags.tolist() == [0, 0x200, 0, 0x300, *[0] * 8]
+    assert chunk.count.tolist() == [0, 16, 0, 1, 0, 1, 1, 0, 99, 1 << 30, 128, 2**31, 0]
+    assert chunk.flags.tolist() == [0, 0x200, 0, 0x300, *[0] * 9]
     assert chunk.page.tolist() == [
         *[page_number(1, 7)] * 4,
         *(0, page_number(1, 7), page_number(1, 7), page_number(1, 0)),
-        *(0, page_number(2, 0), page_number(2, 3, 1), 0),
+        *(0, page_number(2, 0), page_number(2, 3, 1), 0, 0),
     ]
     assert chunk.pool is None  # what is in its place is the number of blocks
     assert parse_ssd_state(chunk.bitmaps[4]) == SsdState(1000, 1.25, 0.5, True, False)

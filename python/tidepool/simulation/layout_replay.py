@@ -119,8 +119,10 @@ class LayoutReplay:
 
     def _with_pools(self, chunk: Chunk, position: int) -> Chunk:
         """Return the chunk with this layout's pools, not those of a recording."""
-        if chunk.kind is not None and (moved := chunk.kind >= Kind.POOL).any():
-            chunk = select(chunk, ~moved, position)
+        if chunk.kind is not None:
+            others = (chunk.kind >= Kind.POOL) & (chunk.kind != Kind.REPORTED)
+            if others.any():
+                chunk = select(chunk, ~others, position)
         return replace(chunk, pool=self._assigned.pools(chunk.page))
 
     def _changes(self, chunk: Chunk) -> list[tuple[int, Callable[[int], None]]]:
@@ -153,8 +155,8 @@ class LayoutReplay:
     def missed(self) -> NDArray[np.bool_]:
         """Return which events of the last chunk were references that missed.
 
-        Of a recording with pools, that is replayed into others, events of pools
-        are left out.
+        Of a recording that is replayed into other pools than the server had, what
+        became of those is left out, and what was read and written below memory.
         """
         return np.concatenate([np.zeros(0, np.bool_), *self._missed])
 

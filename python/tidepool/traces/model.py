@@ -53,6 +53,8 @@ class Kind(IntEnum):
     provenance.SsdState; SSD_BUSY, the physical read before it found place
     ``count`` in use; SSD_FREED, a page that was lost has left place ``count``;
     SSD_RELATION, the tier's algorithm knows the relation as number ``count``.
+
+    REPORTED: the backend has told the policies of all pools what it had queued.
     """
 
     READ = 0
@@ -76,6 +78,7 @@ class Kind(IntEnum):
     SSD_BUSY = 18
     SSD_FREED = 19
     SSD_RELATION = 20
+    REPORTED = 21
 
 
 class Flag(IntFlag):

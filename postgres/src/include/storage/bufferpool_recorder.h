@@ -71,6 +71,8 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_SSD_FREED	19	/* a page that was lost has left this place */
 #define RECORD_SSD_RELATION	20	/* the SSD tier's algorithm knows the relation
 								 * by this number, in place of a block */
+#define RECORD_REPORTED		21	/* the process has told the algorithms what it
+								 * had queued */
 #define RECORD_READS_FOR	253 /* the scan that is in place of tablespace and
 								 * database is the one that the process's next
 								 * references with RECORD_FOR_SCAN are for */
@@ -200,10 +202,11 @@ extern uint64 BufferPoolRecordsDropped(void);
 extern uint64 BufferPoolRecordSearch(void);
 extern void BufferPoolRecordNoChoice(void);
 extern void BufferPoolRecordChoice(void);
-extern void BufferPoolPutBelow(const BufferTag *tag, uint8 kind, uint32 flags,
-							   int count, uint64 time);
+extern void BufferPoolPutAfterChoice(const BufferTag *tag, uint8 kind, uint32 flags,
+									 int count, uint64 time);
 extern uint64 BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
 										uint32 flags, int pool);
+extern uint64 BufferPoolRecordReported(void);
 extern void BufferPoolRecordDirtied(const BufferTag *tag);
 extern void BufferPoolRecordWritten(const BufferTag *tag);
 extern void BufferPoolRecordMoved(int from, int to);

@@ -21,6 +21,7 @@ from tidepool.traces.formats.recording_records import (
     KINDS,
     MAGIC,
     OF_NUMBERS,
+    OF_POOLS,
     POOL_SHIFT,
     RECORD,
     VERSIONS,
@@ -62,6 +63,7 @@ class RecordingTrace(FileTrace):
 
     format = "recording"
     recorded: Recorded
+    _described: Recorded  # by the file, as far as it has been read
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -72,14 +74,14 @@ class RecordingTrace(FileTrace):
         with trace_errors(self.path):
             for records, _, _ in self._events():
                 self.length += len(records)
-                of_pages = ~np.isin(records["kind"], WITHOUT_PAGE)
-                changes_pools = changes_pools or not of_pages.all()
-                records = records[of_pages]
+                changes_pools |= bool(np.isin(records["kind"], OF_POOLS).any())
+                records = records[~np.isin(records["kind"], WITHOUT_PAGE)]
                 spaces, where = np.unique(places(records), return_inverse=True)
                 pairs = np.unique(where.astype(np.uint64) << np.uint64(32) | records["file"])
                 found.update(
                     (int(spaces[pair >> 32]), pair & 0xFFFFFFFF) for pair in pairs.tolist()
                 )
+        self.recorded = self._described
         if len(self.recorded.pools) == 1 and not changes_pools:
             self.recorded = replace(self.recorded, pools=())
         relations = sorted(found)
@@ -208,7 +210,7 @@ class RecordingTrace(FileTrace):
         if len(text) < padded:
             raise TraceError(f"{self.path}: the file ends within its header")
         try:
-            self.recorded = parse_recorded(text[:text_size])
+            self._described = parse_recorded(text[:text_size])
         except ValueError:
             raise TraceError(f"{self.path}: damaged header") from None
         if self.page_size == 0:
@@ -238,8 +240,8 @@ class RecordingTrace(FileTrace):
             reads, read_time = (_measured(end.get(name)) for name in ("reads", "read_time"))
         except (ValueError, KeyError, AttributeError):
             raise TraceError(f"{self.path}: damaged end of the recording") from None
-        self.recorded = replace(
-            self.recorded,
+        self._described = replace(
+            self._described,
             dropped=dropped,
             error=error,
             reads=reads,

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from tidepool.traces.model import Flag, Kind
 
 MAGIC = b"TPRECORD"
-# 2 has no pools, 3 no scans, 4 no physical reads and writes, 5 no places and numbers of the SSD
-VERSIONS = (2, 3, 4, 5, 6)
+# 2 has no pools, 3 no scans, 4 no physical reads and writes, 5 no places and numbers of the SSD,
+# 6 no reports of what was queued
+VERSIONS = (2, 3, 4, 5, 6, 7)
 
 HEADER = np.dtype(
     [
@@ -49,7 +50,11 @@ WITH_BLOCKS = (Kind.PHYSICAL_READ, Kind.PHYSICAL_WRITE, Kind.SSD_LOST)  # in pla
 OF_PLACES = (Kind.MOVED, Kind.SSD_BUSY, Kind.SSD_FREED)
 OF_NUMBERS = (*OF_PLACES, Kind.SSD_RELATION)  # a number in place of a block
 LONGEST_TEXT = 65536  # bytes of an event's
-WITHOUT_PAGE = (Kind.POOL, Kind.SCAN_ADVANCE, Kind.SCAN_END, Kind.SSD, *OF_PLACES)
+WITHOUT_PAGE = (
+    *(Kind.POOL, Kind.SCAN_ADVANCE, Kind.SCAN_END, Kind.SSD, Kind.REPORTED),
+    *OF_PLACES,
+)
+OF_POOLS = (Kind.POOL, Kind.MOVED, Kind.PAGE_MOVED)
 
 Records = NDArray[np.void]
 

@@ -53,14 +53,13 @@ int
 BufferPoolCheckBuffers(BufferPool *pool, int first, int count,
 					   tp_report report, void *arg)
 {
-	tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
 	uint32		unreported = 0;
 	int			bad = 0;
 
 	if (!BufferPoolHasAlgorithm(pool))
 		return 0;				/* it has lost it since the caller asked */
 	BufferPoolLock(pool);
-	BufferPoolCommitQueue(pool, &access);
+	BufferPoolReportQueue(pool);
 	for (int buf_id = first; buf_id < first + count; buf_id++)
 		if (BufferPoolOf(buf_id) == pool)
 			bad += check_buffer(pool, buf_id, &unreported, report, arg);

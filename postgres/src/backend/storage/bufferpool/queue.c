@@ -110,6 +110,20 @@ BufferPoolCommitQueue(BufferPool *pool, const tp_access *access)
 	BufferPoolSetPending(pool, 0);
 }
 
+/*
+ * Commit the queue at a time that a replay of a recording cannot know by itself:
+ * record it.  The caller holds the pool's lock.
+ */
+void
+BufferPoolReportQueue(BufferPool *pool)
+{
+	tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
+
+	if (queue_of(pool)->count > 0 && BufferPoolRecordingAllPages())
+		access.now = BufferPoolRecordReported();
+	BufferPoolCommitQueue(pool, &access);
+}
+
 /* Discard the queue, because the pool was reset. */
 void
 BufferPoolDropQueue(const BufferPool *pool)
@@ -253,8 +267,16 @@ static void
 report_all(void)
 {
 	for (int i = 0; i < BufferPoolsReserved(); i++)
-		if (queues[i].count > 0)
-			commit_now(&BufferPools[i]);
+	{
+		BufferPool *pool = &BufferPools[i];
+
+		if (queues[i].count == 0)
+			continue;
+		BufferPoolPrefetchQueue(pool);
+		BufferPoolLock(pool);
+		BufferPoolReportQueue(pool);
+		BufferPoolUnlock(pool);
+	}
 	BufferPoolAddAllCounters();
 }
 

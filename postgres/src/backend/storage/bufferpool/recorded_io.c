@@ -40,7 +40,7 @@ BufferPoolRecordBelow(uint8 kind, uint32 flags, const RelFileLocator *locator,
 	if (BufferPoolRecordingAllPages())
 	{
 		InitBufferTag(&tag, locator, fork, block);
-		BufferPoolPutBelow(&tag, kind, flags, count, time);
+		BufferPoolPutAfterChoice(&tag, kind, flags, count, time);
 		BufferPoolWakeRecorder();
 	}
 	return time / NS_PER_US;

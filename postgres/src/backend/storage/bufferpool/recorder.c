@@ -25,7 +25,7 @@ static uint64 chosen_at;
 static uint64 search_began;
 
 /*
- * What happened below since the choice.  The page that comes into the buffer is
+ * What happened since the choice but is not part of it.  The page that comes into the buffer is
  * recorded with the time of the choice, and the times of a ring do not fall: so
  * this is put behind it.  A victim is written once, and with an SSD tier a
  * page comes or goes with it, so MOST_HELD is ample; what is more goes into the
@@ -41,6 +41,8 @@ typedef struct HeldEvent
 	int			count;
 	uint8		kind;
 } HeldEvent;
+
+static const BufferTag no_page = {.forkNum = MAIN_FORKNUM};
 
 static HeldEvent held[MOST_HELD];
 static int	held_events;
@@ -94,10 +96,13 @@ end_choice(void)
 	pends = false;
 }
 
-/* Record an event below shared buffers.  May be called in critical sections. */
+/*
+ * Record an event that is not part of a choice: behind the page that comes in, if
+ * this process has just chosen its buffer.  May be called in critical sections.
+ */
 void
-BufferPoolPutBelow(const BufferTag *tag, uint8 kind, uint32 flags, int count,
-				   uint64 time)
+BufferPoolPutAfterChoice(const BufferTag *tag, uint8 kind, uint32 flags, int count,
+						 uint64 time)
 {
 	if (chosen_at == 0 || held_events == MOST_HELD)
 	{
@@ -185,6 +190,20 @@ BufferPoolRecordDirtied(const BufferTag *tag)
 		(void) BufferPoolPutRecord(tag, RECORD_DIRTIED, 0, 0, BufferPoolRecorderTime());
 }
 
+/*
+ * Record that this process is about to tell the algorithm what it has queued, at
+ * a time that no other event has.  Returns the time in microseconds, for an
+ * algorithm that goes by it.
+ */
+uint64
+BufferPoolRecordReported(void)
+{
+	uint64		time = BufferPoolRecorderTime();
+
+	BufferPoolPutAfterChoice(&no_page, RECORD_REPORTED, 0, 0, time);
+	return time / NS_PER_US;
+}
+
 /* The part of this process in the writing of pages. */
 static uint32
 writer_flags(void)
@@ -224,8 +243,6 @@ time_of_choice(void)
 	chosen_at = 0;
 	return time != 0 ? time : BufferPoolRecorderTime();
 }
-
-static const BufferTag no_page = {.forkNum = MAIN_FORKNUM};
 
 /*
  * Record that a buffer, which this process has chosen, has gone from one pool to
