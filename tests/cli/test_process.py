@@ -90,6 +90,9 @@ import click
 from tidepool.cli.bar import bar
 from tidepool.cli.main import run_command
 
+# a shell's background job ignores it
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 @click.command()
 def command():
     with bar("works", None) as advance:

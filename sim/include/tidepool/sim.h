@@ -224,7 +224,8 @@ typedef struct tps_events
 	const uint8_t *kind;		/* 0 read, 1 write, 2..4 scan begin, advance,
 								 * end, 5 forget, 6 pinned, 7 unpinned, 8
 								 * dirtied, 9 written, 11 moved, 12 page
-								 * moved; others are ignored; default 0 */
+								 * moved, 21 reported; others are ignored;
+								 * default 0 */
 	const uint16_t *flags;		/* default 0 */
 	const uint64_t *time;		/* microseconds; default the position */
 	const uint32_t *backend;	/* default 0 */

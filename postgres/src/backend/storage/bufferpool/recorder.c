@@ -25,11 +25,11 @@ static uint64 chosen_at;
 static uint64 search_began;
 
 /*
- * What happened since the choice but is not part of it.  The page that comes into the buffer is
- * recorded with the time of the choice, and the times of a ring do not fall: so
- * this is put behind it.  A victim is written once, and with an SSD tier a
- * page comes or goes with it, so MOST_HELD is ample; what is more goes into the
- * ring at once, and the page seems to have been chosen later.
+ * What happened since the choice but is not part of it.  The page that comes
+ * into the buffer is recorded with the time of the choice, and the times of a
+ * ring do not fall: so this is put behind it.  A victim is written once, and with
+ * an SSD tier a page comes or goes with it, so MOST_HELD is ample; what is more
+ * goes into the ring at once, and the page seems to have been chosen later.
  */
 #define MOST_HELD 16
 
