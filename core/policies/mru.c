@@ -65,6 +65,18 @@ mru_evict(const tp_pool *pool, uint32_t frame, const tp_access *access)
 	tp_list_remove(pool, frame);
 }
 
+/* A victim came from the head, to which others may have come since. */
+static void
+mru_restore(const tp_pool *pool, unsigned list, uint32_t frame,
+			const tp_access *access)
+{
+	(void) access;
+	if (list == RECENT)
+		tp_list_push_head(pool, RECENT, frame);
+	else
+		tp_list_put_back(pool, list, frame);
+}
+
 static void
 mru_forget(const tp_pool *pool, uint32_t frame)
 {
@@ -98,6 +110,7 @@ const tp_policy tp_policy_mru = {
 	.hit = mru_hit,
 	.victim = mru_victim,
 	.evict = mru_evict,
+	.restore = mru_restore,
 	.admit = mru_admit,
 	.forget = mru_forget,
 	.coldest = mru_coldest,

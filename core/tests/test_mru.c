@@ -83,6 +83,17 @@ no_usable_frame_is_no_victim(void **unused)
 	fixture_free(f);
 }
 
+/* Not at the tail, where pages stay for longest. */
+static void
+restored_page_is_the_next_victim(void **unused)
+{
+	(void) unused;
+	expect_state("mru", NULL, 3, "1 2 <2 3 >2", "recent: 2 3 1 | passed:");
+	expect_state("mru", NULL, 3, "1 2 <2 >2 3", "recent: 3 2 1 | passed:");
+	expect_state("mru", NULL, 4, "1 2 3 4 !4 5 <1 >1", "recent: 1 5 2 | passed: 4");
+	expect_state("mru", NULL, 4, "1 2 3 4 !4 !3 5 ?4 <4 >4", "recent: 5 1 | passed: 3 4");
+}
+
 static void
 forget_frees_the_frame(void **unused)
 {
@@ -133,6 +144,7 @@ main(void)
 		cmocka_unit_test(passed_pages_are_looked_at_again),
 		cmocka_unit_test(any_frame_is_usable_without_a_function),
 		cmocka_unit_test(no_usable_frame_is_no_victim),
+		cmocka_unit_test(restored_page_is_the_next_victim),
 		cmocka_unit_test(forget_frees_the_frame),
 		cmocka_unit_test(vacuum_and_repetition_do_not_promote),
 		cmocka_unit_test(frames_join_and_leave),

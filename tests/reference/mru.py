@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from reference.base import Model, PassedList, last_usable
+from reference.base import Evicted, Model, PassedList, last_usable
 
 
 class MRU(Model):
@@ -33,6 +33,12 @@ class MRU(Model):
 
     def on_evict(self, frame: int, flags: int) -> None:
         self.remove(frame)
+
+    def on_restore(self, frame: int, evicted: Evicted) -> None:
+        if evicted.place is not None and evicted.place[0] == 0:
+            self.recent.insert(0, frame)
+        else:
+            super().on_restore(frame, evicted)
 
     def on_admit(self, frame: int, page: int, flags: int) -> None:
         self.recent.insert(0, frame)
