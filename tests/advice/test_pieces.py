@@ -26,7 +26,8 @@ from tidepool.advice.words import gain_text, halves_text, price_texts, verdict
 from tidepool.policies import parse_policy
 from tidepool.simulation.devices import HDD, NVME, SATA_SSD
 from tidepool.simulation.layouts import PoolSpec
-from tidepool.traces import Chunk, Flag
+from tidepool.traces import Chunk, Flag, InMemoryTrace, Kind
+from tidepool.traces.provenance import Recorded
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -89,6 +90,17 @@ def test_what_was_resident_when_the_recording_began() -> None:
     assert cold.live.sum() == len(set(pages.tolist())) and warm.live.sum() == 0
     assert advise([second]).where.reads == 0
     assert advise([second]).recommended is None
+
+
+def test_what_other_setups_replay_of_a_recording() -> None:
+    of_server = [Kind.MOVED, Kind.PAGE_MOVED, Kind.PHYSICAL_READ, Kind.SSD_RELATION]
+    kept = [Kind.READ, Kind.REPORTED, Kind.PINNED, Kind.FORGET, Kind.WRITE]
+    kinds = [*kept[:3], *of_server, *kept[3:]]
+    trace = InMemoryTrace.from_arrays("monday", np.arange(len(kinds)), kind=kinds)
+    trace.recorded = Recorded("18.6", "lru", "", 1, 200, 1, 1, 1.0, dropped=0)
+    (each,) = prepare(trace, 1.0).slices
+    assert each.chunk.kind is not None
+    assert each.chunk.kind.tolist() == kept
 
 
 # ---- lines ----

@@ -16,7 +16,7 @@ from tidepool.advice.references import RING_SHARE, Rows, Sizes, TableScans, sequ
 from tidepool.errors import TidepoolError
 from tidepool.simulation.events import references as count_references
 from tidepool.simulation.layouts import main_pools
-from tidepool.traces.columns import column, of_one_page, references, select, take
+from tidepool.traces.columns import column, of_one_page, only_as_recorded, references, select, take
 from tidepool.traces.derived import in_sample
 from tidepool.traces.model import CHUNK_ROWS, Chunk, Flag, Kind, Trace
 from tidepool.traces.provenance import Recorded
@@ -218,7 +218,7 @@ class _Reader:
         sampled = in_sample(chunk.page, self._rate, self._seed)
         self._vacuum += counted(key[vacuum & sampled])
         self._live_sample += counted(key[missed & sampled])
-        kept = (sampled | ~of_one_page(chunk)) & ~vacuum & (kind < Kind.POOL)
+        kept = (sampled | ~of_one_page(chunk)) & ~vacuum & ~only_as_recorded(chunk)
         if kept.any():
             part = replace(select(chunk, kept, self._position), pool=None)
             self._slices.append(Slice(part, read[kept], key[kept], through_ring[kept]))

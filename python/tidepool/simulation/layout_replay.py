@@ -27,7 +27,7 @@ from tidepool.simulation.replay import (
     series_of,
 )
 from tidepool.simulation.results import REASONS, reasons_of
-from tidepool.traces.columns import select, take
+from tidepool.traces.columns import only_as_recorded, select, take
 from tidepool.traces.model import Chunk, Kind, Trace
 from tidepool.traces.provenance import parse_recorded_pool
 
@@ -119,10 +119,8 @@ class LayoutReplay:
 
     def _with_pools(self, chunk: Chunk, position: int) -> Chunk:
         """Return the chunk with this layout's pools, not those of a recording."""
-        if chunk.kind is not None:
-            others = (chunk.kind >= Kind.POOL) & (chunk.kind != Kind.REPORTED)
-            if others.any():
-                chunk = select(chunk, ~others, position)
+        if (others := only_as_recorded(chunk)).any():
+            chunk = select(chunk, ~others, position)
         return replace(chunk, pool=self._assigned.pools(chunk.page))
 
     def _changes(self, chunk: Chunk) -> list[tuple[int, Callable[[int], None]]]:

@@ -36,6 +36,7 @@ BELOW = (  # memory
     Kind.SSD_FREED,
     Kind.SSD_RELATION,
 )
+OF_POOLS = (Kind.POOL, Kind.MOVED, Kind.PAGE_MOVED)
 OF_ONE_PAGE = (Kind.PINNED, Kind.UNPINNED, Kind.DIRTIED, Kind.WRITTEN, Kind.PAGE_MOVED)
 
 
@@ -136,3 +137,13 @@ def below_memory(chunk: Chunk) -> NDArray[np.bool_]:
     if chunk.kind is None:
         return np.zeros(len(chunk), np.bool_)
     return np.isin(chunk.kind, BELOW)
+
+
+def only_as_recorded(chunk: Chunk) -> NDArray[np.bool_]:
+    """Return which rows say nothing to other pools than the recorded server's.
+
+    They are of what became of its pools, and of what it read and wrote below memory.
+    """
+    if chunk.kind is None:
+        return np.zeros(len(chunk), np.bool_)
+    return np.isin(chunk.kind, (*OF_POOLS, *BELOW))

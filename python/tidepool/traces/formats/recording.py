@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidepool.errors import TraceError
+from tidepool.traces.columns import OF_POOLS
 from tidepool.traces.formats.base import FileTrace
 from tidepool.traces.formats.input_file import Source, trace_errors
 from tidepool.traces.formats.recording_records import (
@@ -21,7 +22,6 @@ from tidepool.traces.formats.recording_records import (
     KINDS,
     MAGIC,
     OF_NUMBERS,
-    OF_POOLS,
     POOL_SHIFT,
     RECORD,
     VERSIONS,

@@ -54,7 +54,6 @@ WITHOUT_PAGE = (
     *(Kind.POOL, Kind.SCAN_ADVANCE, Kind.SCAN_END, Kind.SSD, Kind.REPORTED),
     *OF_PLACES,
 )
-OF_POOLS = (Kind.POOL, Kind.MOVED, Kind.PAGE_MOVED)
 
 Records = NDArray[np.void]
 
