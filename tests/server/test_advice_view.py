@@ -16,7 +16,8 @@ import pytest
 from server.conftest import Make
 from server.counters import settle
 from server.load import told, wait_for
-from server.pools import Session, create, fill, server_with_pools
+from server.pools import create, fill, server_with_pools
+from server.sessions import Session
 from tidepool.policies import parse_policy
 from tidepool.server import Instance
 from tidepool.simulation import Cell, simulate

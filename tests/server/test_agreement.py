@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from server.conftest import Make
 from server.counters import settle, wait_for_sessions_to_end
 from server.recordings import records
-from server.test_misses import session
+from server.sessions import staying
 from server.test_pool import BUFFERS, PAGES, fill
 from tidepool.policies import parse_policy
 from tidepool.server import Instance, server_algorithms
@@ -173,7 +173,7 @@ def test_what_sessions_report_in_the_end(make: Make, ends: bool) -> None:
     lookups = list(statements(changes=False))
     sessions = []
     for first in range(1, 41):
-        sessions.append(session(server, lookups[0], *lookups[first : first + 3]))
+        sessions.append(staying(server, lookups[0], *lookups[first : first + 3]))
         if ends:
             sessions[-1].communicate()
     settle(server)

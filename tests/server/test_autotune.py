@@ -11,7 +11,8 @@ import pytest
 from server.conftest import Make
 from server.load import wait_for
 from server.machine import Machine
-from server.pools import Session, create, definitions, fails, fill, pool, sizes, violations
+from server.pools import create, definitions, fails, fill, pool, sizes, violations
+from server.sessions import Session
 from server.test_advice_view import ADVISOR, LOOKUPS, advisor
 from tidepool.server import Instance
 

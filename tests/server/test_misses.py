@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 import time
 
@@ -11,9 +10,10 @@ import pytest
 from server.conftest import Make
 from server.counters import reset_counters, settle, stat
 from server.load import Worker, set_up, wait_for
+from server.sessions import staying
 from server.test_pool import BUFFERS, PAGES, fill, look_up, violations
 from tidepool.errors import TidepoolError
-from tidepool.server import Instance, server_algorithms
+from tidepool.server import server_algorithms
 
 LOCK_FREE = {"random", "hyperbolic", "lean_evict", "watt", "pbm"}
 PAGE_7 = (
@@ -57,28 +57,11 @@ def test_searches_are_counted(make: Make, algorithm: str) -> None:
 # ---- what is queued is told in the end ----
 
 
-def session(server: Instance, *statements: str) -> subprocess.Popen[str]:
-    """A session that stays; it has run the statements when it has printed "ready"."""
-    psql = subprocess.Popen(
-        [server.bin / "psql", "-XAtq"],
-        env=server.environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert psql.stdin is not None and psql.stdout is not None
-    psql.stdin.write(";\n".join([*statements, "SELECT 'ready'"]) + ";\n")
-    psql.stdin.flush()
-    while psql.stdout.readline().strip() != "ready":
-        pass
-    return psql
-
-
 def test_an_idle_session_tells_what_it_has_queued(make: Make) -> None:
     server = make("lru", shared_buffers="16MB")
     fill(server)
     server.query("SELECT pg_bufferpool_reset()")
-    with session(server, FIND_7) as idle:
+    with staying(server, FIND_7) as idle:
         try:
             wait_for("the page has been reported", lambda: server.query(PAGE_7) != "")
             assert server.query(PAGE_7) == "recent|0"
@@ -101,7 +84,7 @@ def test_pages_of_which_nobody_has_told_yet_are_no_violation(make: Make) -> None
     server = make("lru", shared_buffers="16MB", bufferpool__batch_size="64")
     fill(server)
     server.query("SELECT pg_bufferpool_reset()")
-    with session(server, FIND_7) as busy:
+    with staying(server, FIND_7) as busy:
         try:
             assert violations(server) == ""
         finally:

@@ -21,18 +21,17 @@ from server.load import children, kill, postmaster, told, wait_for
 from server.pools import (
     BUFFERS,
     FLOOR,
-    Session,
     create,
     definitions,
     fill,
     pages,
-    pinned,
     pool,
     server_with_pools,
     sizes,
     violations,
     wait_for_phase,
 )
+from server.sessions import Session, pinned
 from tidepool.server import Instance
 
 WAITING = "waiting for pinned buffers"

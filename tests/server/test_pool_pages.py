@@ -9,16 +9,8 @@ import pytest
 from server.conftest import Make
 from server.counters import stat
 from server.load import kill_server, wait_for
-from server.pools import (
-    create,
-    fails,
-    fill,
-    pages,
-    pinned,
-    server_with_pools,
-    sizes,
-    violations,
-)
+from server.pools import create, fails, fill, pages, server_with_pools, sizes, violations
+from server.sessions import pinned
 from tidepool.server import Instance
 
 LEAST = 16  # buffers of a pool

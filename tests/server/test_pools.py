@@ -10,7 +10,6 @@ from server.conftest import Make
 from server.pools import (
     BUFFERS,
     FLOOR,
-    Session,
     create,
     definitions,
     fails,
@@ -20,6 +19,7 @@ from server.pools import (
     sizes,
     violations,
 )
+from server.sessions import Session
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
 

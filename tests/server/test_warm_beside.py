@@ -10,7 +10,8 @@ from server.conftest import Make
 from server.copies import standby_of
 from server.load import wait_for
 from server.machine import Machine
-from server.pools import Session, create, fill, violations
+from server.pools import create, fill, violations
+from server.sessions import Session
 from server.warm import (
     BUFFERS,
     FILE,

@@ -11,7 +11,8 @@ import pytest
 from server.conftest import Make
 from server.load import kill_server, wait_for
 from server.machine import Machine
-from server.pools import Session, create, fill, violations
+from server.pools import create, fill, violations
+from server.sessions import Session
 from server.warm import (
     FILE,
     GHOST,
