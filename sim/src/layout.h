@@ -13,8 +13,6 @@
 
 #include "replay_reference.h"
 
-#define DEFAULT_POOL 0
-
 struct tps_layout
 {
 	tps_options options;		/* of the pools */

@@ -43,7 +43,7 @@ layout_begin_pool(tps_layout *layout, uint32_t number, const tp_policy *policy,
 	tps_cache  *cache = make_cache(layout, number, policy, params);
 
 	layout->pools[number] = cache == NULL ? NULL :
-		tps_replay_new(cache, &layout->options);
+		replay_of_pool(cache, number, &layout->options);
 	return layout->pools[number] != NULL;
 }
 

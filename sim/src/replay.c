@@ -15,8 +15,17 @@ is_dirty(void *arg, uint32_t frame)
 	return replay->dirty[frame] != 0;
 }
 
+/* A server leaves DEFAULT to PostgreSQL's own clock, which learns of all at once. */
+static bool
+has_queues(const tp_pool *pool, uint32_t number, const tps_options *options)
+{
+	return options->batch > 0 &&
+		(number != DEFAULT_POOL || pool->policy != tp_policy_find("clock"));
+}
+
 static tps_replay *
-replay_new(tps_cache *cache, opt_pool *o, const tps_options *options)
+replay_new(tps_cache *cache, opt_pool *o, uint32_t number,
+		   const tps_options *options)
 {
 	tps_replay *replay = calloc(1, sizeof(*replay));
 	bool		ok = replay != NULL && tally_init(&replay->tally, options);
@@ -28,7 +37,7 @@ replay_new(tps_cache *cache, opt_pool *o, const tps_options *options)
 	}
 	if (ok && cache != NULL)
 		replay->own_choosers = tp_can_share(&cache->pool);
-	if (ok && cache != NULL && options->batch > 0)
+	if (ok && cache != NULL && has_queues(&cache->pool, number, options))
 	{
 		replay->queues_hits = (cache->pool.policy->flags &
 							   (TP_HIT_LOCK_FREE | TP_HIT_NOTHING)) == 0;
@@ -68,9 +77,15 @@ replay_new(tps_cache *cache, opt_pool *o, const tps_options *options)
 }
 
 tps_replay *
+replay_of_pool(tps_cache *cache, uint32_t number, const tps_options *options)
+{
+	return replay_new(cache, NULL, number, options);
+}
+
+tps_replay *
 tps_replay_new(tps_cache *cache, const tps_options *options)
 {
-	return replay_new(cache, NULL, options);
+	return replay_of_pool(cache, DEFAULT_POOL, options);
 }
 
 tps_replay *
@@ -78,7 +93,7 @@ tps_replay_new_opt(uint32_t frames, bool bypass, const tps_options *options)
 {
 	opt_pool   *o = opt_new(frames, bypass);
 
-	return o == NULL ? NULL : replay_new(NULL, o, options);
+	return o == NULL ? NULL : replay_new(NULL, o, DEFAULT_POOL, options);
 }
 
 void

@@ -13,6 +13,8 @@
 #include "pinned.h"
 #include "tally.h"
 
+#define DEFAULT_POOL 0
+
 struct tps_replay
 {
 	tally tally;
@@ -32,6 +34,10 @@ struct tps_replay
 	bool		own_choosers;	/* each backend has one: choices need no lock */
 	bool		only_choosers;	/* backends are for choosers alone */
 };
+
+/* tps_replay_new, for the pool of this number. */
+tps_replay *replay_of_pool(tps_cache *cache, uint32_t number,
+						   const tps_options *options);
 
 /* Commit the admissions that backends have queued. */
 void		replay_commit_admissions(tps_replay *replay);

@@ -82,8 +82,16 @@ def counts(result: Any) -> tuple[int, ...]:
     return tuple(getattr(result, name) for name in names)
 
 
-@pytest.mark.parametrize("batch", [0, 8])
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "keep"])
+@pytest.mark.parametrize(
+    ("name", "batch"),
+    # alone, the clock is DEFAULT's and has no queues
+    [
+        (name, batch)
+        for name in NAMES
+        for batch in (0, 8)
+        if name != "keep" and (name, batch) != ("clock", 8)
+    ],
+)
 def test_each_pool_is_as_if_alone(name: str, batch: int) -> None:
     # backends report all that they have queued before pages cease to exist, to all pools
     trace, spec, options = mixed(forgets=batch == 0), parse_policy(name), Options(batch=batch)
@@ -97,6 +105,15 @@ def test_each_pool_is_as_if_alone(name: str, batch: int) -> None:
     assert counts(hot) == counts(alone)
     assert result.requests == rest.requests + alone.requests
     assert (result.misses, result.frames) == (rest.misses + alone.misses, 200)
+
+
+def test_the_clock_of_default_has_no_queues() -> None:
+    """It is PostgreSQL's own; that of a named pool is not."""
+    trace, clock = mixed(forgets=False), parse_policy("clock")
+    layout = Layout(clock, 200, (PoolSpec("hot", clock, 70, (2,)),))
+    queues, none = (replayed(layout, trace, Options(batch=batch)).pools for batch in (8, 0))
+    assert counts(queues[0]) == counts(none[0])
+    assert counts(queues[1]) != counts(none[1])
 
 
 def test_a_report_is_to_all_pools() -> None:

@@ -271,11 +271,21 @@ def test_queues_of_hits(
     assert misses(events, frames=frames, batch=batch) == misses_of_lru(events, frames, batch)
 
 
+@given(rows=references, frames=st.integers(1, 8), batch=st.sampled_from([1, 2, 7, 1024]))
+def test_the_clock_has_no_queues(
+    rows: list[tuple[int, int, int, None, int]], frames: int, batch: int
+) -> None:
+    """A server runs PostgreSQL's own."""
+    events = [Event(*row) for row in rows]
+    queues, none = (misses(events, "clock", frames=frames, batch=n) for n in (batch, 0))
+    assert queues == none
+
+
 def test_a_hit_that_is_told_late_is_lost() -> None:
     events = [Event(1), Event(2), Event(1), Event(3, backend=1), Event(1)]
     assert misses(events) == 3
     assert misses(events, batch=2) == 4
-    assert misses(events, "clock", batch=2) == misses(events, "clock")  # needs no lock
+    assert misses(events, "sieve", batch=2) == misses(events, "sieve")  # needs no lock
 
 
 def test_a_report_makes_it_count() -> None:

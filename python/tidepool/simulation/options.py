@@ -39,7 +39,8 @@ class Options:
     With a ``batch``, policies whose hits need the pool's lock learn of a
     backend's hits when so many have come together, or when it misses, as in a
     server; those of pages that have left by then are lost.  Pages that come in
-    are queued likewise, also with a batch of 1.
+    are queued likewise, also with a batch of 1. The clock has no queues, except in
+    named pools: in DEFAULT it is PostgreSQL's own.
     """
 
     warmup: int = 0  # references

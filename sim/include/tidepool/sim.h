@@ -268,7 +268,8 @@ typedef struct tps_options
 								 * are queued, or when it misses (batch.h), at
 								 * most TP_BATCH_MAX; 1: a hit that needs the
 								 * lock at once.  0: all at once, as papers
-								 * have it */
+								 * have it; so does the policy clock in
+								 * DEFAULT, where it is PostgreSQL's own */
 	uint32_t	scans;			/* that a policy can know of at a time, as a
 								 * server's registry: half as many bitmaps,
 								 * eight times as many marks.  0: 1,024, 256
@@ -304,7 +305,10 @@ typedef struct tps_totals
 
 typedef struct tps_replay tps_replay;
 
-/* A replay into a cache, which it takes over; frees the cache on failure. */
+/*
+ * A replay into a cache, which it takes over; frees the cache on failure.  The
+ * cache stands for all of a server's buffers, or for its pool DEFAULT.
+ */
 tps_replay *tps_replay_new(tps_cache *cache, const tps_options *options);
 
 /*
