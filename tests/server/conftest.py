@@ -13,6 +13,7 @@ import pytest
 
 from server.machine import Machine
 from server.ssd import Start, ssd_directory, with_tier
+from server.ssd_failing import Faults
 from tidepool.server import LIBRARIES, Instance
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,6 +92,12 @@ def ssd() -> Iterator[Path]:
     directory = ssd_directory()
     yield directory
     shutil.rmtree(directory)
+
+
+@pytest.fixture
+def faults(ssd: Path, monkeypatch: pytest.MonkeyPatch) -> Faults:
+    """Of that SSD, in servers that are started from now on."""
+    return Faults(ssd, monkeypatch)
 
 
 @pytest.fixture

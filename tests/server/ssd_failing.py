@@ -30,9 +30,11 @@ KINDS = (
     "read_slow",
     "write_slow",
     "gone",
+    "room_held",
+    "disk_slow",
 )
 # that cost no page
-HARMLESS = ("no_space", "read_slow", "write_slow")
+HARMLESS = ("no_space", "read_slow", "write_slow", "room_held", "disk_slow")
 # the counter that sees them; of the others: bad_pages
 SEEN = dict.fromkeys(
     ("read_eio", "read_short", "read_nothing", "gone"), "read_errors"

@@ -46,6 +46,9 @@ enum
 	WRITE_SLOW,					/* likewise */
 	GONE,						/* the device is not there: nothing can be
 								 * opened, read or written */
+	ROOM_HELD,					/* to make room waits until the rate is 0 */
+	DISK_SLOW,					/* a write to another file takes
+								 * SLOW_DISK_MICROSECONDS longer */
 	KINDS
 };
 
@@ -63,6 +66,7 @@ static Faults *faults;
 
 #define SLOW_READ_MICROSECONDS 5000
 #define SLOW_WRITE_MICROSECONDS 10000
+#define SLOW_DISK_MICROSECONDS 5000
 
 #define MAX_FDS 65536
 static unsigned char is_ssd[MAX_FDS];
@@ -356,6 +360,8 @@ pwrite64(int fd, const void *buffer, size_t size, off64_t offset)
 {
 	if (strikes(fd, GONE))
 		return fail(ENODEV);
+	if (fd >= 0 && fd < MAX_FDS && !is_ssd[fd] && chosen(DISK_SLOW))
+		usleep(SLOW_DISK_MICROSECONDS);
 	if (strikes(fd, WRITE_SLOW))
 		usleep(SLOW_WRITE_MICROSECONDS);
 	if (strikes(fd, WRITE_EIO))
@@ -387,6 +393,8 @@ pwrite(int fd, const void *buffer, size_t size, off_t offset)
 int
 posix_fallocate64(int fd, off64_t offset, off64_t size)
 {
+	while (strikes(fd, ROOM_HELD))
+		usleep(1000);
 	if (size > 0 && strikes(fd, NO_SPACE))
 	{
 		(void) NEXT(posix_fallocate64) (fd, offset, size / 2);

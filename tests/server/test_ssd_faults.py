@@ -37,11 +37,6 @@ PAGE = 8192
 DAMAGED_PAGES = 600
 
 
-@pytest.fixture
-def faults(ssd: Path, monkeypatch: pytest.MonkeyPatch) -> Faults:
-    return Faults(ssd, monkeypatch)
-
-
 class ComesAndGoes(Background):
     """The device is gone for a moment, and back for a moment."""
 

@@ -24,6 +24,7 @@ from server.ssd import (
     settle,
     stat,
 )
+from server.ssd_failing import Faults
 from server.ssd_table import GOLDEN, Table, golden
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
@@ -299,6 +300,33 @@ def test_a_smaller_size_at_a_restart(start: Start, ssd: Path, how: str) -> None:
     restarted(instance)
     wait_for("the file is smaller", lambda: (ssd / PAGES).stat().st_size == 500 * 8192)
     assert stat(instance, "pages") == 500
+    assert is_warm(instance, expected, 500)
+
+
+def test_a_smaller_size_while_recovery_writes(start: Start, ssd: Path, faults: Faults) -> None:
+    """What waits to be written when the tier gets smaller keeps its place, if there is room."""
+    instance = start(2000, bufferpool__ssd_policy="lru", bufferpool__ssd_max_size="2000")
+    prepare(instance)
+    # The first pages of the table have some of the first slots, its last have slots that have
+    # to go: one of those is being written, as a rule, when the tier gets smaller.
+    changed = "(id <= 1200 OR id > 8000) AND id % 20 = 0"
+    instance.query("CHECKPOINT", f"UPDATE filled SET text = 'newer' WHERE {changed}")
+    expected = read_all(instance)
+    settle(instance)
+    instance.query("ALTER SYSTEM SET bufferpool.ssd_size = '500'")
+    kill_server(instance)
+    faults.strike(room_held=1, disk_slow=1)
+    starter = threading.Thread(target=instance.start)
+    starter.start()
+    wait_for("recovery writes", lambda: faults.done("disk_slow") >= 300)
+    faults.strike(disk_slow=1)
+    starter.join()
+    faults.strike()
+    assert instance.query("SELECT pg_ssd_tier_enable()") == "t"
+    wait_for("the file is smaller", lambda: (ssd / PAGES).stat().st_size == 500 * 8192)
+    settle(instance)
+    assert stat(instance, "updates") > 200
+    assert stat(instance, "used_pages", "dropped", "failed") == (500, 0, 0)
     assert is_warm(instance, expected, 500)
 
 

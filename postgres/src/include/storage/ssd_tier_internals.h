@@ -388,6 +388,7 @@ extern void SsdTierCancelEntry(uint32 slot);
 extern bool SsdTierQueueHasRoom(void);
 extern void SsdTierEmptyQueue(void);
 extern uint32 SsdTierTakeEntry(uint32 *hand);
+extern void SsdTierDropVoidEntries(void);
 extern void SsdTierEntryWritten(uint32 entry, bool written, pg_crc32c crc);
 
 /* segment.c */

@@ -162,6 +162,14 @@ SsdTierEmptyQueue(void)
 	}
 }
 
+/* Is there nothing to write for the entry? */
+static bool
+is_void(uint32 entry)
+{
+	return state_of(entry) == SSD_ENTRY_FAILED ||
+		(state_of(entry) == SSD_ENTRY_READY && SsdTier.entries[entry].cancelled);
+}
+
 /* The entry's page will not be written. */
 static void
 give_up(uint32 entry)
@@ -215,23 +223,36 @@ SsdTierTakeEntry(uint32 *hand)
 		if (state_of(entry) != SSD_ENTRY_READY && state_of(entry) != SSD_ENTRY_FAILED)
 			continue;
 		SsdTierLock();
-		if (state_of(entry) == SSD_ENTRY_FAILED)
+		if (is_void(entry))
 			give_up(entry);
 		else if (state_of(entry) == SSD_ENTRY_READY)
 		{
-			if (SsdTier.entries[entry].cancelled)
-				give_up(entry);
-			else
-			{
-				set_state(entry, SSD_ENTRY_WRITING);
-				taken = true;
-			}
+			set_state(entry, SSD_ENTRY_WRITING);
+			taken = true;
 		}
 		SsdTierUnlock();
 		if (taken)
 			return entry;
 	}
 	return TP_NONE;
+}
+
+/*
+ * Free the slots that wait for entries of which nothing will be written.  The
+ * others stay in the queue.
+ */
+void
+SsdTierDropVoidEntries(void)
+{
+	for (uint32 entry = 0; entry < SsdTier.max_entries; entry++)
+	{
+		if (!is_void(entry))
+			continue;
+		SsdTierLock();
+		if (is_void(entry))
+			give_up(entry);
+		SsdTierUnlock();
+	}
 }
 
 /* The writer has written the entry's page, or failed to. */

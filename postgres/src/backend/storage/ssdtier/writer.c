@@ -359,8 +359,10 @@ SsdTierWriterMain(Datum main_arg)
 		}
 		idle = look_after_tier();
 		more = SsdTier.shared->gone > 0 && SsdTierSweep(SWEPT_AT_A_TIME);
-		/* what is queued while warming waits, unless it hinders */
-		if (!SsdTierIsWarming() || !idle)
+		/* what is queued while warming waits until it can be written */
+		if (SsdTierIsWarming())
+			SsdTierDropVoidEntries();
+		else
 			more |= SsdTierWriteQueue(WRITTEN_AT_A_TIME);
 		if (TimestampDifferenceExceeds(followed, GetCurrentTimestamp(),
 									   NAP_MILLISECONDS))
