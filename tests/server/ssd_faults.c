@@ -1,6 +1,6 @@
 /*
  * ssd_faults.c
- *	  A library to preload: makes an SSD that fails.
+ *	  A library to preload: makes an SSD that fails, and a slow disk.
  *
  * Reads and writes of files named tidepool.ssd fail at random, in the ways and
  * with the rates that a file of settings says, which the test maps and changes

@@ -318,8 +318,10 @@ def test_a_smaller_size_while_recovery_writes(start: Start, ssd: Path, faults: F
     faults.strike(room_held=1, disk_slow=1)
     starter = threading.Thread(target=instance.start)
     starter.start()
-    wait_for("recovery writes", lambda: faults.done("disk_slow") >= 300)
-    faults.strike(disk_slow=1)
+    try:
+        wait_for("recovery writes", lambda: faults.done("disk_slow") >= 300)
+    finally:
+        faults.strike(disk_slow=1)  # or the writer would wait for ever
     starter.join()
     faults.strike()
     assert instance.query("SELECT pg_ssd_tier_enable()") == "t"

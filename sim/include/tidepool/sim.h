@@ -268,8 +268,8 @@ typedef struct tps_options
 								 * are queued, or when it misses (batch.h), at
 								 * most TP_BATCH_MAX; 1: a hit that needs the
 								 * lock at once.  0: all at once, as papers
-								 * have it; so does the policy clock in
-								 * DEFAULT, where it is PostgreSQL's own */
+								 * have it.  In DEFAULT the policy clock has
+								 * no queues: there it is PostgreSQL's own */
 	uint32_t	scans;			/* that a policy can know of at a time, as a
 								 * server's registry: half as many bitmaps,
 								 * eight times as many marks.  0: 1,024, 256
