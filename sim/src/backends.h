@@ -18,6 +18,9 @@
 								 * invent them, and have one queue and one
 								 * chooser together; 160 KiB */
 
+/* Stands for no page. */
+#define NO_PAGE UINT64_MAX
+
 typedef struct backend_state
 {
 	bool		referenced;		/* the next three are set */
@@ -25,6 +28,14 @@ typedef struct backend_state
 	uint64_t	page;
 	uint64_t	time;
 	tp_batch   *queue;			/* NULL until there is something to queue */
+	bool		has_chosen;		/* a frame for the next page that it brings
+								 * in, as recorded: the next are set */
+	uint32_t	chosen;			/* the frame: evicted, but if choices need no
+								 * lock; its page is found until then */
+	uint64_t	chosen_page;	/* that was in it, or NO_PAGE */
+	tp_access	choice;			/* of what it was made */
+	tp_reason	reason;			/* why, from a policy that asks scans */
+	bool		wanted_soon;
 	tp_chooser *chooser;		/* NULL until it chooses, if it has its own */
 } backend_state;
 
@@ -90,7 +101,8 @@ backend_commit(backend_state *b, tps_cache *cache, const tp_access *access)
 
 /*
  * Queue a hit of this backend or, with TP_BATCH_ADMISSION, a page that it has
- * brought in.  When `size` entries are queued, report them all to the policy.
+ * brought in or, with TP_BATCH_RESTORATION, one that stays in a frame that it has
+ * chosen.  When `size` entries are queued, report them all to the policy.
  * In a replay the lock is always free, so there is no threshold below the
  * queue's size.  False when memory ran out.
  */
@@ -106,6 +118,8 @@ backend_queue(backend_state *b, tps_cache *cache, uint32_t frame,
 	if (kind == TP_BATCH_ADMISSION)
 		due = tp_batch_admit(b->queue, frame, cache_page(page), access->flags,
 							 size, size);
+	else if (kind == TP_BATCH_RESTORATION)
+		due = tp_batch_restore(b->queue, frame, cache_page(page), size, size);
 	else
 		due = tp_batch_add(b->queue, frame, cache_page(page), access->flags,
 						   size, size);

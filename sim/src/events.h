@@ -32,6 +32,9 @@ enum
 	EVENT_SSD_FREED,
 	EVENT_SSD_RELATION,
 	EVENT_REPORTED,
+	EVENT_CHOSEN,
+	EVENT_GIVEN_UP,
+	EVENT_LEFT,
 	EVENT_EVICTED				/* not of traces: a clean page has left the
 								 * cache above a tier (io.h) */
 };
@@ -62,6 +65,15 @@ enum
 #define EVENT_BACKWARD 0x200
 #define EVENT_STEPS 0x2000
 #define EVENT_COMPANION 0x4000
+
+/* Flag of reported: because so much was queued. */
+#define EVENT_DUE 0x200
+
+/* Flag of chosen: the search went on, since the page was in use. */
+#define EVENT_IN_USE 0x200
+
+/* Flag of given up: the page has left nevertheless, and its frame is free. */
+#define EVENT_FREED 0x200
 
 /* How far ahead of a reference its hash table slot is prefetched. */
 #define EVENTS_AHEAD 16

@@ -92,6 +92,7 @@ tps_layout_new(const tps_pool_spec *pools, uint32_t n, bool any_policy,
 	layout->seed = seed;
 	layout->options.warmup = options->warmup;
 	layout->options.batch = options->batch;
+	layout->options.as_recorded = options->as_recorded;
 	layout->options.scans = options->scans;
 	layout->pool_of = calloc(layout->capacity + 1, 1);
 	layout->whole = tps_replay_new(NULL, options);
@@ -252,6 +253,8 @@ page_moved_event(tps_layout *layout, const tps_events *events, size_t i)
 		return true;
 	giver = layout->pools[layout->pool_of[frame]];
 	replay_commit_admissions(giver);
+	if (!tp_is_resident(&giver->cache->pool, frame))
+		return true;			/* it is leaving */
 	if (giver->dirty[frame])
 		write_below(giver, events->page[i]);
 	giver->dirty[frame] = 0;
@@ -261,6 +264,17 @@ page_moved_event(tps_layout *layout, const tps_events *events, size_t i)
 		access.backend = events->backend[i];
 	(void) place(taker, events->page[i], &access, &ok);
 	return ok;
+}
+
+/* What concerns a pool's algorithm, as recorded; otherwise each may be meant. */
+static bool
+algorithm_event(tps_layout *layout, const tps_events *events, size_t i)
+{
+	tps_replay *pool = pool_for(layout, events, i);
+
+	if (!layout->options.as_recorded)
+		return relation_event(layout, events, i);
+	return come_to(layout, pool) && replay_event(pool, events, i);
 }
 
 static bool
@@ -278,6 +292,11 @@ other_event(tps_layout *layout, const tps_events *events, size_t i)
 			return true;
 		case EVENT_PAGE_MOVED:
 			return page_moved_event(layout, events, i);
+		case EVENT_REPORTED:
+		case EVENT_CHOSEN:
+		case EVENT_GIVEN_UP:
+		case EVENT_LEFT:
+			return algorithm_event(layout, events, i);
 		case EVENT_PHYSICAL_READ:
 		case EVENT_PHYSICAL_WRITE:
 		case EVENT_SSD_HAS:

@@ -49,9 +49,6 @@ layout_begin_pool(tps_layout *layout, uint32_t number, const tp_policy *policy,
 
 /* ---- moving frames ---- */
 
-/* Stands for no page where a victim is wanted for none. */
-#define NO_PAGE UINT64_MAX
-
 /* The coldest page that is not pinned, or TP_NONE. */
 static uint32_t
 coldest(const tps_replay *pool)

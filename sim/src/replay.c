@@ -46,14 +46,16 @@ replay_new(tps_cache *cache, opt_pool *o, uint32_t number,
 	if (replay != NULL)
 		replay->only_choosers = replay->own_choosers && !replay->queues_hits &&
 			options->correlation_window == 0;
-	if (ok && (options->correlation_window > 0 || replay->queues_hits ||
-			   replay->queues_admissions || replay->own_choosers))
+	if (ok && (options->correlation_window > 0 || options->as_recorded ||
+			   replay->queues_hits || replay->queues_admissions ||
+			   replay->own_choosers))
 	{
 		replay->backends = calloc(BACKEND_SLOTS, sizeof(*replay->backends));
 		ok = replay->backends != NULL;
 	}
 	if (replay != NULL)
 	{
+		replay->queue_size = options->as_recorded ? TP_BATCH_MAX : options->batch;
 		replay->cache = cache;
 		replay->opt = o;
 	}

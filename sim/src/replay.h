@@ -15,6 +15,8 @@
 
 #define DEFAULT_POOL 0
 
+#define MOST_SPARE 64
+
 struct tps_replay
 {
 	tally tally;
@@ -29,6 +31,11 @@ struct tps_replay
 	io_log	   *io;				/* NULL unless it is kept */
 	backend_state *backends;	/* [BACKEND_SLOTS], NULL without a correlation
 								 * window, queues and own choosers */
+	uint32_t	spares;			/* frames that choices have emptied for
+								 * nothing, as recorded: for whoever did not
+								 * choose */
+	uint32_t	spare[MOST_SPARE];
+	uint32_t	queue_size;		/* entries that are reported at once */
 	bool		queues_hits;	/* the policy needs the lock for them */
 	bool		queues_admissions;	/* ... for choices */
 	bool		own_choosers;	/* each backend has one: choices need no lock */

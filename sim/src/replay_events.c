@@ -2,7 +2,7 @@
  * replay_events.c
  *	  Events of a replay other than references.
  */
-#include "replay.h"
+#include "replay_reference.h"
 
 /* ---- pages cease to exist ---- */
 
@@ -33,7 +33,8 @@ forget(tps_replay *replay, uint64_t first, uint32_t count)
 		{
 			uint32_t	frame = pagetable_find(&cache->table, page);
 
-			if (frame != TP_NONE && cache_has(cache, frame))
+			if (frame != TP_NONE && cache_has(cache, frame) &&
+				tp_is_resident(&cache->pool, frame))
 				forget_frame(replay, frame);
 		}
 	if (cache != NULL && count == 0)
@@ -124,6 +125,13 @@ written_event(tps_replay *replay, const tps_events *events, size_t i)
 
 /* ---- backends report what they have queued ---- */
 
+static bool
+has_flag(const tps_events *events, size_t i, uint16_t flag)
+{
+	return events->flags != NULL && (events->flags[i] & flag) != 0;
+}
+
+/* In a replay of something else, queues have other lengths. */
 static void
 reported_event(tps_replay *replay, const tps_events *events, size_t i)
 {
@@ -132,9 +140,95 @@ reported_event(tps_replay *replay, const tps_events *events, size_t i)
 		.backend = events->backend == NULL ? 0 : events->backend[i]
 	};
 
-	if (replay->backends != NULL)
+	if (replay->backends != NULL &&
+		(replay->tally.options.as_recorded || !has_flag(events, i, EVENT_DUE)))
 		backend_commit(backend_of(replay->backends, access.backend),
 					   replay->cache, &access);
+}
+
+/* ---- backends choose frames, and give them up ---- */
+
+/*
+ * The page stays in the frame that the backend has chosen.  If it was evicted, the
+ * policy learns that with what the backend reports next.  False when memory ran
+ * out.
+ */
+static bool
+give_up(tps_replay *replay, backend_state *backend, const tp_access *access)
+{
+	tps_cache  *cache = replay->cache;
+
+	if (!backend->has_chosen)
+		return true;
+	backend->has_chosen = false;
+	if (backend->chosen_page != NO_PAGE)
+		return !replay->queues_admissions ||
+			backend_queue(backend, cache, backend->chosen, backend->chosen_page,
+						  access, TP_BATCH_RESTORATION, replay->queue_size);
+	tp_release(&cache->pool, backend->chosen);
+	return true;
+}
+
+/*
+ * As in the server, a policy that chooses under the lock learns of the eviction at
+ * once, another when the page leaves.  False when memory ran out.
+ */
+static bool
+chosen_event(tps_replay *replay, const tps_events *events, size_t i)
+{
+	tps_cache  *cache = replay->cache;
+	tp_access	access;
+	backend_state *backend;
+	bool		ok;
+	uint32_t	frame;
+
+	if (cache == NULL || !replay->tally.options.as_recorded)
+		return true;
+	access = access_of(replay, events, i);
+	backend = backend_of(replay->backends, access.backend);
+	ok = give_up(replay, backend, &access); /* it was not said what became of
+											 * it */
+	frame = choose_frame(replay, events->page[i], &access, &ok);
+	if (!tp_is_frame(frame) || has_flag(events, i, EVENT_IN_USE))
+		return ok;
+	backend->has_chosen = true;
+	backend->chosen = frame;
+	backend->choice = access;
+	backend->chosen_page = NO_PAGE;
+	if (!tp_is_resident(&cache->pool, frame))
+	{
+		tp_claim(&cache->pool, frame);
+		return ok;
+	}
+	backend->chosen_page = cache_page_of(cache, frame);
+	backend->reason = cache->pool.chooser->reason;
+	backend->wanted_soon = cache->pool.chooser->wanted_soon;
+	if (replay->queues_admissions)
+		tp_evict(&cache->pool, frame, &access);
+	return ok;
+}
+
+static bool
+given_up_event(tps_replay *replay, const tps_events *events, size_t i)
+{
+	const tp_access access = {
+		.now = event_time(events, i),
+		.backend = events->backend == NULL ? 0 : events->backend[i]
+	};
+	backend_state *backend;
+	uint32_t	frame;
+
+	if (replay->cache == NULL || !replay->tally.options.as_recorded)
+		return true;
+	backend = backend_of(replay->backends, access.backend);
+	if (!has_flag(events, i, EVENT_FREED))
+		return give_up(replay, backend, &access);
+	frame = take_chosen(replay, backend);
+	if (tp_is_frame(frame) && replay->spares < MOST_SPARE)
+		replay->spare[replay->spares++] = frame;
+	else if (tp_is_frame(frame))
+		tp_release(&replay->cache->pool, frame);
+	return true;
 }
 
 /* ---- scans begin, advance, end ---- */
@@ -153,6 +247,14 @@ scan_event(tps_replay *replay, const tps_events *events, size_t i)
 		tps_cache_set_scans(replay->cache, replay->scans.scans);
 	}
 	return announced_event(&replay->scans, events, i);
+}
+
+static void
+left_event(tps_replay *replay, const tps_events *events, size_t i)
+{
+	if (replay->cache != NULL && replay->tally.options.as_recorded)
+		empty_chosen(replay, backend_of(replay->backends, events->backend == NULL ?
+										0 : events->backend[i]));
 }
 
 bool
@@ -174,6 +276,13 @@ replay_event(tps_replay *replay, const tps_events *events, size_t i)
 			return true;
 		case EVENT_REPORTED:
 			reported_event(replay, events, i);
+			return true;
+		case EVENT_CHOSEN:
+			return chosen_event(replay, events, i);
+		case EVENT_GIVEN_UP:
+			return given_up_event(replay, events, i);
+		case EVENT_LEFT:
+			left_event(replay, events, i);
 			return true;
 		case EVENT_POOL:
 		case EVENT_MOVED:

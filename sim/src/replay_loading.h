@@ -19,31 +19,42 @@ write_below(tps_replay *replay, uint64_t page)
 		io_add(replay->io, EVENT_WRITE, page, 0, 0);
 }
 
+/* The page in this frame, of which the policy knows, leaves it. */
+static inline void
+page_leaves(tps_replay *replay, uint32_t frame)
+{
+	uint64_t	page = cache_page_of(replay->cache, frame);
+
+	if (replay->dirty[frame])
+		write_below(replay, page);
+	else if (replay->io != NULL && replay->io->evictions)
+		io_add(replay->io, EVENT_EVICTED, page, 0, 0);
+	replay->dirty[frame] = 0;
+	pinned_remove(&replay->pinned, frame);
+	pagetable_remove(&replay->cache->table, page);
+	replay->tally.totals.evictions++;
+}
+
 /* Evict the page in this frame, and write it if it is dirty. */
 static inline void
 replay_evict(tps_replay *replay, uint32_t frame, const tp_access *access)
 {
-	if (replay->dirty[frame])
-		write_below(replay, cache_page_of(replay->cache, frame));
-	else if (replay->io != NULL && replay->io->evictions)
-		io_add(replay->io, EVENT_EVICTED, cache_page_of(replay->cache, frame),
-			   0, 0);
-	replay->dirty[frame] = 0;
-	pinned_remove(&replay->pinned, frame);
-	cache_evict(replay->cache, frame, access);
-	replay->tally.totals.evictions++;
+	tps_cache  *cache = replay->cache;
+
+	pagetable_prefetch(&cache->table, cache_page_of(cache, frame));
+	tp_evict(&cache->pool, frame, access);
+	page_leaves(replay, frame);
 }
 
 /* Count why the policy has chosen what is evicted. */
 static inline void
-count_reason(tps_replay *replay)
+count_reason(tps_replay *replay, tp_reason reason, bool wanted_soon)
 {
-	const tp_pool *pool = &replay->cache->pool;
 	tps_totals *totals = &replay->tally.totals;
 
-	if ((pool->policy->flags & TP_ASKS_SCANS) == 0)
+	if ((replay->cache->pool.policy->flags & TP_ASKS_SCANS) == 0)
 		return;
-	switch (pool->chooser->reason)
+	switch (reason)
 	{
 		case TP_BY_PREDICTION:
 			totals->predicted_evictions++;
@@ -55,7 +66,7 @@ count_reason(tps_replay *replay)
 			totals->recency_evictions++;
 			break;
 	}
-	totals->premature_evictions += pool->chooser->wanted_soon;
+	totals->premature_evictions += wanted_soon;
 }
 
 /* A search that counts its looks. */
@@ -102,11 +113,11 @@ victim_for(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 }
 
 /*
- * Put the page into the cache.  Returns false if the cache has no frame for it.
- * Clears *ok if memory ran out.
+ * Choose a frame for the page: no frame if the cache has none for it.  Clears *ok
+ * if memory ran out.
  */
-static inline bool
-place(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
+static inline uint32_t
+choose_frame(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 {
 	tps_cache  *cache = replay->cache;
 	backend_state *backend = replay->backends == NULL ? NULL :
@@ -121,7 +132,7 @@ place(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 		!backend_chooses(backend, cache, access->backend))
 	{
 		*ok = false;
-		return true;
+		return TP_NONE;
 	}
 	frame = victim_for(replay, page, access, ok);
 	if (frame == TP_NONE && replay->queues_admissions)
@@ -130,27 +141,102 @@ place(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 		replay_commit_admissions(replay);
 		frame = victim_for(replay, page, access, ok);
 	}
+	return frame;
+}
+
+/*
+ * Make room for the page: a frame that is the caller's, or none.  Clears *ok if
+ * memory ran out.
+ */
+static inline uint32_t
+make_room(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
+{
+	const tp_pool *pool = &replay->cache->pool;
+	uint32_t	frame;
+
+	if (replay->spares > 0)
+		return replay->spare[--replay->spares];
+	frame = choose_frame(replay, page, access, ok);
+	if (!tp_is_frame(frame))
+		return frame;
+	if (tp_is_resident(pool, frame))
+	{
+		count_reason(replay, pool->chooser->reason, pool->chooser->wanted_soon);
+		replay_evict(replay, frame, access);
+	}
+	else
+		tp_claim(pool, frame);
+	return frame;
+}
+
+/*
+ * The page leaves the frame that the backend has chosen.  If that was not evicted,
+ * and does not hold the page any more, the backend has none.
+ */
+static inline void
+empty_chosen(tps_replay *replay, backend_state *backend)
+{
+	const tp_pool *pool = &replay->cache->pool;
+	uint32_t	frame = backend->chosen;
+
+	if (!backend->has_chosen || backend->chosen_page == NO_PAGE)
+		return;
+	if (!replay->queues_admissions)
+	{
+		backend->has_chosen = tp_is_resident(pool, frame) &&
+			cache_page_of(replay->cache, frame) == backend->chosen_page;
+		if (!backend->has_chosen)
+			return;
+		tp_evict(pool, frame, &backend->choice);
+	}
+	count_reason(replay, backend->reason, backend->wanted_soon);
+	page_leaves(replay, frame);
+	backend->chosen_page = NO_PAGE;
+}
+
+/* The frame that the backend has chosen, empty; or no frame. */
+static inline uint32_t
+take_chosen(tps_replay *replay, backend_state *backend)
+{
+	bool		had;
+
+	empty_chosen(replay, backend);
+	had = backend->has_chosen;
+	backend->has_chosen = false;
+	return had ? backend->chosen : TP_NONE;
+}
+
+/*
+ * Put the page into the cache.  Returns false if the cache has no frame for it.
+ * Clears *ok if memory ran out.
+ */
+static inline bool
+place(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
+{
+	tps_cache  *cache = replay->cache;
+	backend_state *backend = replay->backends == NULL ? NULL :
+		backend_of(replay->backends, access->backend);
+	tp_access	told = *access;
+	uint32_t	frame = backend == NULL ? TP_NONE : take_chosen(replay, backend);
+
+	if (tp_is_frame(frame))
+		told.now = backend->choice.now;
+	else
+		frame = make_room(replay, page, access, ok);
 	if (!tp_is_frame(frame))
 	{
 		replay->tally.totals.refused++;
 		return false;
 	}
-	if (tp_is_resident(&cache->pool, frame))
-	{
-		count_reason(replay);
-		replay_evict(replay, frame, access);
-	}
-	else
-		tp_claim(&cache->pool, frame);
 	replay->dirty[frame] = (access->flags & TP_WRITE) != 0;
 	if (!replay->queues_admissions)
 	{
-		cache_admit(cache, frame, page, access);
+		cache_admit(cache, frame, page, &told);
 		return true;
 	}
 	pagetable_enter(&cache->table, page, frame);
 	if (!backend_queue(backend, cache, frame, page, access, TP_BATCH_ADMISSION,
-					   replay->tally.options.batch))
+					   replay->queue_size))
 		*ok = false;
 	return true;
 }

@@ -52,7 +52,7 @@ hit(tps_replay *replay, uint32_t frame, uint64_t page, const tp_access *access)
 		(replay->queues_admissions && tp_is_claimed(pool, frame)))
 		return backend_queue(backend_of(replay->backends, access->backend),
 							 replay->cache, frame, page, access, 0,
-							 replay->tally.options.batch);
+							 replay->queue_size);
 	pool->policy->hit(pool, frame, access);
 	return true;
 }

@@ -19,7 +19,7 @@ from server.test_pool import PAGES, fill, violations
 from tidepool.errors import TidepoolError
 from tidepool.server import Instance
 from tidepool.traces import Chunk, Flag, Kind, Recorded, Trace, open_trace, write_trace
-from tidepool.traces.columns import column, join, references
+from tidepool.traces.columns import OF_CHOICES, column, join, references
 
 
 def path_of(server: Instance, name: str = "a.rec") -> Path:
@@ -111,8 +111,8 @@ def test_pages_that_searches_for_a_victim_meet_pinned(make: Make, algorithm: str
     number = next(n for n, name in trace.relations.items() if name == "public.t")
     chunk = whole(trace)
     kind = column(chunk, "kind", 0)
-    below = np.isin(kind, (Kind.PHYSICAL_READ, Kind.PHYSICAL_WRITE))
-    of_page = kind[(chunk.page == number << 34) & ~below].tolist()
+    others = np.isin(kind, (Kind.PHYSICAL_READ, Kind.PHYSICAL_WRITE, *OF_CHOICES))
+    of_page = kind[(chunk.page == number << 34) & ~others].tolist()
     assert of_page == [Kind.READ, Kind.PINNED, Kind.UNPINNED]  # of hundreds that met it
     pinned = set(chunk.page[kind == Kind.PINNED].tolist())
     assert pinned == set(chunk.page[kind == Kind.UNPINNED].tolist())

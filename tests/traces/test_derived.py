@@ -154,6 +154,9 @@ def test_info_of_everything() -> None:
         "ssd_freed": 0,
         "ssd_relation": 0,
         "reported": 0,
+        "chosen": 0,
+        "given_up": 0,
+        "left": 0,
     }
     assert (found.references, found.pages, found.one_touch) == (3, 3, 3)
     assert found.bytes == 3 * 8192

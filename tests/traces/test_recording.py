@@ -421,7 +421,7 @@ def test_what_the_server_ran_is_kept(tmp_path: Path) -> None:
     [
         (header()[:31], "the file ends within its header"),
         (header()[:-1], "the file ends within its header"),
-        (header(version=1), "version 1 of recordings is not supported, only 2 to 7"),
+        (header(version=1), "version 1 of recordings is not supported, only 2 to 8"),
         (header(page_size=0), "damaged header"),
         (header(seed="1"), "damaged header"),
         (header(seed=-1), "damaged header"),

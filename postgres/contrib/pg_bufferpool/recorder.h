@@ -103,7 +103,7 @@ typedef struct RecordingHeader
 } RecordingHeader;
 
 #define RECORDING_MAGIC		"TPRECORD"
-#define RECORDING_VERSION	7
+#define RECORDING_VERSION	8
 
 StaticAssertDecl(sizeof(RecordingHeader) == sizeof(BufferRecord),
 				 "the file is an array of records");

@@ -114,7 +114,8 @@ DescribeServer(StringInfo text, const RecorderRequest *request)
 	append_number(text, "buffers", NBuffers);
 	append_number(text, "scans", BufferPoolScanCapacity());
 	append_pools(text);
-	appendStringInfo(text, "\"physical\":%s,",
+	appendStringInfo(text, "\"physical\":%s,\"reports\":%s,",
+					 request->sample_rate < 1 ? "false" : "true",
 					 request->sample_rate < 1 ? "false" : "true");
 	if (SsdTierConfigured)
 	{

@@ -23,13 +23,11 @@ WalkBufferPoolLists(BufferPool *pool, BufferPoolListCallback take,
 								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	while (more)
 	{
-		tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
-
 		CHECK_FOR_INTERRUPTS();
 		if (!BufferPoolHasAlgorithm(pool))
 			break;				/* it is being changed */
 		BufferPoolLock(pool);
-		BufferPoolCommitQueue(pool, &access);
+		BufferPoolReportQueue(pool, false);
 		more = BufferPoolShowLists(pool, &walk, SLICE, take, arg);
 		BufferPoolUnlock(pool);
 		end_slice(arg);

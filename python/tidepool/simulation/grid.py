@@ -29,7 +29,7 @@ from tidepool.policies import PolicySpec
 from tidepool.simulation.events import references
 from tidepool.simulation.future import Future as NextUses
 from tidepool.simulation.options import Options
-from tidepool.simulation.replay import Replay, frames_made, replay_bytes
+from tidepool.simulation.replay import Replay, frames_made, is_as_recorded, replay_bytes
 from tidepool.simulation.results import Result
 from tidepool.simulation.sampled import SampledReplay
 from tidepool.simulation.sampler import SampledChunk, Sampler
@@ -94,7 +94,7 @@ def run_job(job: Job, progress: Progress | None = None) -> list[Result]:
     tiers: dict[Cell, Tier] = {}
     for cell in job.cells:
         memory = _Memory.of(cell)
-        replay = replays.get(memory) or _replay(cell, job.options, job.pages)
+        replay = replays.get(memory) or _replay(cell, job)
         replays[memory] = replay
         if cell.ssd is not None:
             tiers[cell] = _attached(replay, cell.ssd)
@@ -143,10 +143,12 @@ def _parts(job: Job) -> Iterator[tuple[Chunk, Chunk, SampledChunk | None]]:
         yield whole, part.chunk, part
 
 
-def _replay(cell: Cell, options: Options, pages: int | None) -> Replay | SampledReplay:
-    if options.sampling is None:
-        return Replay(cell.spec, cell.frames, cell.seed, options, pages=pages)
-    return SampledReplay(cell.spec, cell.frames, cell.seed, options, options.sampling, pages)
+def _replay(cell: Cell, job: Job) -> Replay | SampledReplay:
+    what = (cell.spec, cell.frames, cell.seed, job.options)
+    if job.options.sampling is not None:
+        return SampledReplay(*what, job.options.sampling, job.pages)
+    as_recorded = is_as_recorded(job.trace.recorded, cell.spec, cell.frames, job.options)
+    return Replay(*what, pages=job.pages, as_recorded=as_recorded)
 
 
 def _attached(replay: Replay | SampledReplay, ssd: Ssd) -> Tier:

@@ -16,7 +16,13 @@ from tidepool._sim import ffi, lib
 from tidepool.errors import TidepoolError, TraceError
 from tidepool.policies import Instance, PolicySpec
 from tidepool.simulation.events import Events, positioned, references
-from tidepool.simulation.layouts import Layout, LayoutResult, PoolResult, recorded_policy
+from tidepool.simulation.layouts import (
+    Layout,
+    LayoutResult,
+    PoolResult,
+    is_recorded_layout,
+    recorded_policy,
+)
 from tidepool.simulation.options import Options
 from tidepool.simulation.repetitions import Repetitions
 from tidepool.simulation.replay import (
@@ -44,7 +50,8 @@ class _Pool:
 class LayoutReplay:
     """A replay in progress: feed it the trace's chunks in order, then take the result.
 
-    ``per_event`` counts for ``missed``.
+    ``per_event`` counts for ``missed``.  ``as_recorded``: the trace's server ran
+    this (layouts.is_recorded_layout).
     """
 
     def __init__(
@@ -53,6 +60,7 @@ class LayoutReplay:
         seed: int = 0,
         options: Options | None = None,
         per_event: bool = False,
+        as_recorded: bool = False,
     ) -> None:
         options = options or Options()
         if options.sampling is not None or options.resize or options.per_search:
@@ -86,6 +94,7 @@ class LayoutReplay:
             "warmup": options.warmup,
             "interval": options.interval,
             "batch": options.batch,
+            "as_recorded": as_recorded,
             "scans": options.scans,
             "per_relation": options.per_relation,
             "per_event": per_event,
@@ -305,7 +314,8 @@ class LayoutJob:
 
 def run_layout(job: LayoutJob, progress: Callable[[int], None] | None = None) -> LayoutResult:
     """Replay one; ``progress`` is told the number of events done."""
-    replay = LayoutReplay(job.layout, job.seed, job.options)
+    as_recorded = is_recorded_layout(job.trace.recorded, job.layout, job.options.batch)
+    replay = LayoutReplay(job.layout, job.seed, job.options, as_recorded=as_recorded)
     for position, chunk in positioned(job.trace):
         replay.feed(position, chunk)
         if progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,17 @@ def recorded_layout(recorded: Recorded, default: PolicySpec | None = None) -> La
         tuple(PoolSpec(pool.name, recorded_policy(pool), pool.buffers) for pool in named),
         as_recorded=True,
         numbers=tuple(pool.number for pool in named),
+    )
+
+
+def is_recorded_layout(recorded: Recorded | None, layout: Layout, batch: int) -> bool:
+    """Return whether the trace's server ran this, as replay.is_as_recorded has it."""
+    return (
+        recorded is not None
+        and recorded.reports
+        and layout.as_recorded
+        and batch == recorded.batch
+        and replace(layout, name="") == recorded_layout(recorded)
     )
 
 

@@ -10,16 +10,34 @@ from numpy.typing import NDArray
 
 from tidepool._sim import ffi, lib
 from tidepool.errors import TidepoolError
-from tidepool.policies import PolicySpec
+from tidepool.policies import PolicySpec, parse_policy
 from tidepool.simulation.events import Events, references
 from tidepool.simulation.options import Options
 from tidepool.simulation.results import RelationResult, Result, reasons_of
 from tidepool.simulation.ssd import EXTENT_BYTES, Ssd, Tier
 from tidepool.traces.columns import take
 from tidepool.traces.model import Chunk, Trace
+from tidepool.traces.provenance import Recorded
 
 _TABLE_BYTES = 49  # of a frame: its share of the page table, on average, and its dirty mark
 _OPT_FRAME_BYTES = 76  # likewise, with the heap
+
+
+def is_as_recorded(
+    recorded: Recorded | None, spec: PolicySpec, frames: int, options: Options
+) -> bool:
+    """Return whether the trace's server ran this, and its recording says all that a replay needs.
+
+    Then backends report what they have queued when they did in the server, and give
+    up what they gave up there.
+    """
+    if recorded is None or not recorded.reports or options.resize or options.sampling:
+        return False
+    ran = parse_policy(recorded.policy)
+    return (spec.policy, spec.params()) == (ran.policy, ran.params()) and (
+        frames,
+        options.batch,
+    ) == (recorded.buffers, recorded.batch)
 
 
 class Replay:
@@ -28,7 +46,8 @@ class Replay:
     OPT needs the next uses with each chunk (future.py).  ``options.sampling``
     is ignored: SampledReplay is built from several of these.  ``per_group``
     counts for ``groups``, ``per_event`` for ``missed``; ``pages`` is as in
-    frames_made.  SSD tiers attached
+    frames_made.  ``as_recorded``: the trace's server ran this (is_as_recorded).  SSD
+    tiers attached
     before the first chunk are fed with this cache's reads and writes, and do
     not affect it.
     """
@@ -42,6 +61,7 @@ class Replay:
         per_group: bool = False,
         pages: int | None = None,
         per_event: bool = False,
+        as_recorded: bool = False,
     ) -> None:
         options = options or Options()
         if options.resize and spec.policy.handle is None:
@@ -64,6 +84,7 @@ class Replay:
                 "interval": options.interval,
                 "correlation_window": options.correlation_window,
                 "batch": options.batch,
+                "as_recorded": as_recorded,
                 "scans": options.scans,
                 "per_relation": options.per_relation,
                 "per_group": per_group,

@@ -37,6 +37,7 @@ BELOW = (  # memory
     Kind.SSD_RELATION,
 )
 OF_POOLS = (Kind.POOL, Kind.MOVED, Kind.PAGE_MOVED)
+OF_CHOICES = (Kind.CHOSEN, Kind.GIVEN_UP, Kind.LEFT)
 OF_ONE_PAGE = (Kind.PINNED, Kind.UNPINNED, Kind.DIRTIED, Kind.WRITTEN, Kind.PAGE_MOVED)
 
 
@@ -142,8 +143,9 @@ def below_memory(chunk: Chunk) -> NDArray[np.bool_]:
 def only_as_recorded(chunk: Chunk) -> NDArray[np.bool_]:
     """Return which rows say nothing to other pools than the recorded server's.
 
-    They are of what became of its pools, and of what it read and wrote below memory.
+    They are of what became of its pools, of its choices, and of what it read and
+    wrote below memory.
     """
     if chunk.kind is None:
         return np.zeros(len(chunk), np.bool_)
-    return np.isin(chunk.kind, (*OF_POOLS, *BELOW))
+    return np.isin(chunk.kind, (*OF_POOLS, *OF_CHOICES, *BELOW))

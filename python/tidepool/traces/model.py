@@ -54,7 +54,10 @@ class Kind(IntEnum):
     ``count`` in use; SSD_FREED, a page that was lost has left place ``count``;
     SSD_RELATION, the tier's algorithm knows the relation as number ``count``.
 
-    REPORTED: the backend has told the policies of all pools what it had queued.
+    REPORTED: the backend has told the policy of ``pool`` what it had queued, DUE
+    because that was so much.  CHOSEN: it has chosen a frame of ``pool`` for
+    ``page``, 0: a new one, which it brings in later.  Or the choice is GIVEN_UP.
+    LEFT: the page that was in the frame has left it.
     """
 
     READ = 0
@@ -79,6 +82,9 @@ class Kind(IntEnum):
     SSD_FREED = 19
     SSD_RELATION = 20
     REPORTED = 21
+    CHOSEN = 22
+    GIVEN_UP = 23
+    LEFT = 24
 
 
 class Flag(IntFlag):
@@ -97,6 +103,9 @@ class Flag(IntFlag):
     MET = 0x8000  # SCAN_BEGIN: begins where another scan was, not with its first block
     SSD_KEPT = 0x400  # PHYSICAL_READ: the relation's pages are to be kept on the SSD
     SSD_UNWANTED = 0x800  # PHYSICAL_READ: these pages are not to come to it
+    DUE = 0x200  # REPORTED: because of how much was queued; without, for another reason
+    IN_USE = 0x200  # CHOSEN: the page was in use by then, so the search went on
+    FREED = 0x200  # GIVEN_UP: the page has left nevertheless, and its frame is free
     BY_BACKGROUND_WRITER = 0x400  # WRITTEN; by a query, if none of the three
     BY_POOL_WRITER = 0x800
     BY_CHECKPOINTER = 0x1000

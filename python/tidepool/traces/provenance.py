@@ -161,6 +161,8 @@ class Recorded:
         pools: those that there were at the start, DEFAULT the first; empty if
             the server never had another one during the recording.
         physical: whether physical reads and writes are recorded.
+        reports: whether it says each time that a process reported what it had
+            queued, and which choices were given up.
         ssd: its SSD tier; None: it had none, or the recording is of an older version.
         read_times: how long reads took; None: not known.
     """
@@ -180,6 +182,7 @@ class Recorded:
     scans: int = 0
     pools: tuple[RecordedPool, ...] = ()
     physical: bool = False
+    reports: bool = False
     ssd: RecordedSsd | None = None
     read_times: ReadTimes | None = None
 

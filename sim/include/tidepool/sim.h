@@ -224,8 +224,8 @@ typedef struct tps_events
 	const uint8_t *kind;		/* 0 read, 1 write, 2..4 scan begin, advance,
 								 * end, 5 forget, 6 pinned, 7 unpinned, 8
 								 * dirtied, 9 written, 11 moved, 12 page
-								 * moved, 21 reported; others are ignored;
-								 * default 0 */
+								 * moved, 21 reported, 22 chosen, 23 given up,
+								 * 24 left; others are ignored; default 0 */
 	const uint16_t *flags;		/* default 0 */
 	const uint64_t *time;		/* microseconds; default the position */
 	const uint32_t *backend;	/* default 0 */
@@ -270,6 +270,10 @@ typedef struct tps_options
 								 * lock at once.  0: all at once, as papers
 								 * have it.  In DEFAULT the policy clock has
 								 * no queues: there it is PostgreSQL's own */
+	bool		as_recorded;	/* the trace is of a server with the policy,
+								 * frames and batch of this replay, and says
+								 * when queues were reported and frames
+								 * chosen: so both happen then */
 	uint32_t	scans;			/* that a policy can know of at a time, as a
 								 * server's registry: half as many bitmaps,
 								 * eight times as many marks.  0: 1,024, 256

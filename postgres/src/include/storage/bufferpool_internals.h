@@ -245,7 +245,7 @@ extern void BufferPoolQueueRestoration(BufferPool *pool, int buf_id,
 									   tp_page page);
 extern void BufferPoolPrefetchQueue(BufferPool *pool);
 extern void BufferPoolCommitQueue(BufferPool *pool, const tp_access *access);
-extern void BufferPoolReportQueue(BufferPool *pool);
+extern void BufferPoolReportQueue(BufferPool *pool, bool due);
 extern void BufferPoolDropQueue(const BufferPool *pool);
 extern void BufferPoolBeforeIdle(void);
 extern void BufferPoolAtProcExit(void);

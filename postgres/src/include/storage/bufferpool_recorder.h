@@ -71,8 +71,15 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_SSD_FREED	19	/* a page that was lost has left this place */
 #define RECORD_SSD_RELATION	20	/* the SSD tier's algorithm knows the relation
 								 * by this number, in place of a block */
-#define RECORD_REPORTED		21	/* the process has told the algorithms what it
-								 * had queued */
+#define RECORD_REPORTED		21	/* the process has told the algorithm of this
+								 * pool what it had queued */
+#define RECORD_CHOSEN		22	/* a search has chosen a buffer of this pool
+								 * for the page, or, without a file, a new
+								 * block */
+#define RECORD_GIVEN_UP		23	/* the process's last choice makes no room */
+#define RECORD_LEFT			24	/* the page has left the buffer of that
+								 * choice, long before the one that it is for
+								 * comes */
 #define RECORD_READS_FOR	253 /* the scan that is in place of tablespace and
 								 * database is the one that the process's next
 								 * references with RECORD_FOR_SCAN are for */
@@ -101,6 +108,16 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 #define RECORD_SSD_KEPT		0x400
 #define RECORD_SSD_UNWANTED	0x800
 
+/* Flag of a choice: the search went on, since the buffer was in use. */
+#define RECORD_IN_USE		0x200
+
+/*
+ * Flag of a report: because so much was queued; of a choice given up: the page has
+ * left the buffer nevertheless, which is free now.
+ */
+#define RECORD_DUE			0x200
+#define RECORD_FREED		0x200
+
 /* Flags of written pages: by whom; none of them: who wants the buffer. */
 #define RECORD_BY_BGWRITER	0x400
 #define RECORD_BY_POOL_WRITER 0x800
@@ -124,7 +141,9 @@ typedef struct BufferRecord
 								 * that the page is in, or came in for; of
 								 * RECORD_POOL, the one that is defined; of
 								 * RECORD_MOVED, the one that the buffer left;
-								 * of what is below, the number of blocks */
+								 * RECORD_REPORTED and RECORD_CHOSEN to
+								 * RECORD_LEFT, whose algorithm it was; of
+								 * what is below, the number of blocks */
 	uint16		flags;
 	uint8		fork;
 	uint8		kind;
@@ -199,14 +218,18 @@ extern void BufferPoolStopRecording(void);
 extern uint64 BufferPoolRecordsDropped(void);
 
 /* recorder.c */
-extern uint64 BufferPoolRecordSearch(void);
+extern uint64 BufferPoolRecordSearch(int pool, const BufferTag *tag, bool by_time,
+									 bool alone);
 extern void BufferPoolRecordNoChoice(void);
 extern void BufferPoolRecordChoice(void);
+extern void BufferPoolRecordInUse(void);
+extern void BufferPoolRecordGivenUp(void);
+extern void BufferPoolRecordFreed(void);
 extern void BufferPoolPutAfterChoice(const BufferTag *tag, uint8 kind, uint32 flags,
 									 int count, uint64 time);
 extern uint64 BufferPoolRecordReference(const BufferTag *tag, uint8 kind,
 										uint32 flags, int pool);
-extern uint64 BufferPoolRecordReported(void);
+extern uint64 BufferPoolRecordReported(int pool, uint32 flags);
 extern void BufferPoolRecordDirtied(const BufferTag *tag);
 extern void BufferPoolRecordWritten(const BufferTag *tag);
 extern void BufferPoolRecordMoved(int from, int to);
@@ -216,6 +239,7 @@ extern void BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 								   BlockNumber first);
 extern void BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state);
 extern void BufferPoolRecordMetUnpinned(BufferDesc *buf);
+extern void BufferPoolRecordMapped(void);
 extern void BufferPoolRecordLeaves(BufferDesc *buf);
 extern uint64 BufferPoolRecorderTime(void);
 extern const char *BufferPoolParameters(void);

@@ -26,11 +26,11 @@ from tidepool.traces.formats.recording_records import (
     RECORD,
     VERSIONS,
     WITH_BLOCKS,
-    WITHOUT_PAGE,
     Records,
     Texts,
     has_bitmap,
     places,
+    without_page,
 )
 from tidepool.traces.formats.recording_scans import Begun, Readers, Scans
 from tidepool.traces.model import CHUNK_ROWS, Chunk, Kind
@@ -75,7 +75,7 @@ class RecordingTrace(FileTrace):
             for records, _, _ in self._events():
                 self.length += len(records)
                 changes_pools |= bool(np.isin(records["kind"], OF_POOLS).any())
-                records = records[~np.isin(records["kind"], WITHOUT_PAGE)]
+                records = records[~without_page(records)]
                 spaces, where = np.unique(places(records), return_inverse=True)
                 pairs = np.unique(where.astype(np.uint64) << np.uint64(32) | records["file"])
                 found.update(
@@ -114,7 +114,7 @@ class RecordingTrace(FileTrace):
             numbered = np.isin(records["kind"], OF_NUMBERS)
             count = np.where(numbered, records["block"], 0).astype(np.uint32)
             size = np.zeros(len(records), np.uint32)
-            page[np.isin(records["kind"], WITHOUT_PAGE)] = 0
+            page[without_page(records)] = 0
             page[records["kind"] == Kind.SSD_RELATION] &= ~np.uint64(0xFFFFFFFF)
             bitmaps = 0  # bytes
             for row in np.flatnonzero(records["kind"] == Kind.SCAN_BEGIN).tolist():

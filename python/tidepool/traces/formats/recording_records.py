@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tidepool.traces.columns import OF_CHOICES
 from tidepool.traces.model import Flag, Kind
 
 MAGIC = b"TPRECORD"
 # 2 has no pools, 3 no scans, 4 no physical reads and writes, 5 no places and numbers of the SSD,
-# 6 no reports of what was queued
-VERSIONS = (2, 3, 4, 5, 6, 7)
+# 6 no reports of what was queued, 7 only those of idle processes
+VERSIONS = (2, 3, 4, 5, 6, 7, 8)
 
 HEADER = np.dtype(
     [
@@ -56,6 +57,13 @@ WITHOUT_PAGE = (
 )
 
 Records = NDArray[np.void]
+
+
+def without_page(records: Records) -> NDArray[np.bool_]:
+    """Return which rows name no page: of these kinds, or a choice for a new block."""
+    found: NDArray[np.bool_] = np.isin(records["kind"], WITHOUT_PAGE)
+    found |= np.isin(records["kind"], OF_CHOICES) & (records["file"] == 0)
+    return found
 
 
 @dataclass

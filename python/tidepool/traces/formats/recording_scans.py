@@ -88,7 +88,8 @@ class Readers:
         kind = records["kind"]
         stated = _scans(records)
         scan = np.where(np.isin(kind, OF_SCANS), stated, 0).astype(np.uint64)
-        asks = (kind <= Kind.WRITE) & (records["flags"] & FOR_SCAN > 0)
+        asks = (kind <= Kind.WRITE) | (kind == Kind.CHOSEN)
+        asks &= records["flags"] & FOR_SCAN > 0
         if asks.any():
             scan[asks] = self._named(records, stated)[asks]
         names = kind == READS_FOR

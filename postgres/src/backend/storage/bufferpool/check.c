@@ -59,7 +59,7 @@ BufferPoolCheckBuffers(BufferPool *pool, int first, int count,
 	if (!BufferPoolHasAlgorithm(pool))
 		return 0;				/* it has lost it since the caller asked */
 	BufferPoolLock(pool);
-	BufferPoolReportQueue(pool);
+	BufferPoolReportQueue(pool, false);
 	for (int buf_id = first; buf_id < first + count; buf_id++)
 		if (BufferPoolOf(buf_id) == pool)
 			bad += check_buffer(pool, buf_id, &unreported, report, arg);

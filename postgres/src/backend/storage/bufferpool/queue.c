@@ -111,16 +111,17 @@ BufferPoolCommitQueue(BufferPool *pool, const tp_access *access)
 }
 
 /*
- * Commit the queue at a time that a replay of a recording cannot know by itself:
- * record it.  The caller holds the pool's lock.
+ * Commit the queue when nothing is chosen, and record that.  The caller holds the
+ * pool's lock.  due: because so much is queued.
  */
 void
-BufferPoolReportQueue(BufferPool *pool)
+BufferPoolReportQueue(BufferPool *pool, bool due)
 {
 	tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
 
 	if (queue_of(pool)->count > 0 && BufferPoolRecordingAllPages())
-		access.now = BufferPoolRecordReported();
+		access.now = BufferPoolRecordReported(BufferPoolNumber(pool),
+											  due ? RECORD_DUE : 0);
 	BufferPoolCommitQueue(pool, &access);
 }
 
@@ -136,9 +137,7 @@ BufferPoolDropQueue(const BufferPool *pool)
 static void
 commit_under_lock(BufferPool *pool)
 {
-	tp_access	access = BufferPoolAccessAt(BufferPoolTime(pool), 0);
-
-	BufferPoolCommitQueue(pool, &access);
+	BufferPoolReportQueue(pool, true);
 	BufferPoolUnlock(pool);
 }
 
@@ -274,7 +273,7 @@ report_all(void)
 			continue;
 		BufferPoolPrefetchQueue(pool);
 		BufferPoolLock(pool);
-		BufferPoolReportQueue(pool);
+		BufferPoolReportQueue(pool, false);
 		BufferPoolUnlock(pool);
 	}
 	BufferPoolAddAllCounters();

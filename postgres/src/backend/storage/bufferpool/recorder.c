@@ -21,15 +21,53 @@
 /* When this process chose the buffer for the page it is bringing in, or 0. */
 static uint64 chosen_at;
 
+/* When the page that was in it left the mapping, or 0. */
+static uint64 left_at;
+
+/*
+ * When that page entered the mapping, or 0.  It is recorded with this time, since
+ * others may find it before this process records it.
+ */
+static uint64 mapped_at;
+
 /* When this process's search for a victim began, if its algorithm was told. */
 static uint64 search_began;
 
 /*
- * What happened since the choice but is not part of it.  The page that comes
- * into the buffer is recorded with the time of the choice, and the times of a
- * ring do not fall: so this is put behind it.  A victim is written once, and with
+ * The page that this process searches a buffer for, or has chosen one for, and the
+ * number of the pool in which it does.
+ */
+static BufferTag searched_for;
+static int	searched_in;
+static int	chosen_in;
+
+/*
+ * Pages that a search has found pinned.  A replay searches when it reaches the
+ * choice, whose time is that of the search's end: it must find these pinned then,
+ * also those that have been unpinned since the search looked at them.  With the
+ * times of the looks, it would not.  Pages beyond MOST_MET are recorded with
+ * these: hardly any search passes over as many.
+ */
+#define MOST_MET 64
+
+typedef struct MetPage
+{
+	BufferTag	tag;
+	int			buf_id;
+	bool		recorded;		/* as pinned, by an earlier search */
+} MetPage;
+
+static MetPage met[MOST_MET];
+static int	met_pages;
+static bool collects_met;
+static bool trusts_earlier;		/* no other search may yet record its pages */
+
+/*
+ * What happened since the choice but is not part of it.  The choice is recorded,
+ * with its time, when the page comes into the buffer, and the times of a ring do
+ * not fall: so this is put behind it.  A victim is written once, and with
  * an SSD tier a page comes or goes with it, so MOST_HELD is ample; what is more
- * goes into the ring at once, and the page seems to have been chosen later.
+ * goes into the ring at once, and the choice seems to have been made later.
  */
 #define MOST_HELD 16
 
@@ -68,13 +106,17 @@ event_time(void)
 		chosen_at != 0 ? chosen_at : BufferPoolRecorderTime();
 }
 
+/* Put what is held until this time into the ring. */
 static void
-put_held(void)
+put_held(uint64 until)
 {
-	for (int i = 0; i < held_events; i++)
-		(void) BufferPoolPutRecord(&held[i].tag, held[i].kind, held[i].flags,
-								   held[i].count, held[i].time);
-	held_events = 0;
+	int			n = 0;
+
+	for (; n < held_events && held[n].time <= until; n++)
+		(void) BufferPoolPutRecord(&held[n].tag, held[n].kind, held[n].flags,
+								   held[n].count, held[n].time);
+	held_events -= n;
+	memmove(held, held + n, held_events * sizeof(HeldEvent));
 }
 
 /* The time of a search or choice, for whose events the recorder waits. */
@@ -90,7 +132,9 @@ static void
 end_choice(void)
 {
 	chosen_at = 0;
-	put_held();
+	left_at = 0;
+	mapped_at = 0;
+	put_held(PG_UINT64_MAX);
 	if (pends)
 		BufferPoolPendNothing();
 	pends = false;
@@ -104,9 +148,9 @@ void
 BufferPoolPutAfterChoice(const BufferTag *tag, uint8 kind, uint32 flags, int count,
 						 uint64 time)
 {
-	if (chosen_at == 0 || held_events == MOST_HELD)
+	if ((chosen_at == 0 && mapped_at == 0) || held_events == MOST_HELD)
 	{
-		put_held();
+		put_held(PG_UINT64_MAX);
 		(void) BufferPoolPutRecord(tag, kind, flags, count, time);
 		return;
 	}
@@ -119,15 +163,52 @@ BufferPoolPutAfterChoice(const BufferTag *tag, uint8 kind, uint32 flags, int cou
 }
 
 /*
- * Note that a search for a victim begins, by an algorithm that goes by the
- * time.  What the search meets and its choice are recorded with this time.
- * Returns it in microseconds, for the algorithm.
+ * Note that a search for a victim begins in the pool with this number, for the
+ * page with this tag (NULL: for a new block).  by_time: the algorithm goes by the
+ * time, so what the search meets and its choice are recorded with the time of this
+ * call, which is returned in microseconds; else 0 is, and they are with that of the
+ * search's end.  alone: no other process searches this pool meanwhile.
  */
 uint64
-BufferPoolRecordSearch(void)
+BufferPoolRecordSearch(int pool, const BufferTag *tag, bool by_time, bool alone)
 {
+	searched_in = pool;
+	searched_for = tag != NULL ? *tag : no_page;
+	met_pages = 0;
+	collects_met = !by_time;
+	trusts_earlier = alone;
+	if (!by_time)
+		return 0;
 	search_began = pend_time();
 	return search_began / NS_PER_US;
+}
+
+/*
+ * Record, as of the end of the search, the pages that it has found pinned, and
+ * behind its choice those that are not any more.  A header's lock makes sure that
+ * who unpins a page has recorded that, or will with a later time.
+ */
+static void
+put_met(uint64 time)
+{
+	bool		gone[MOST_MET];
+
+	for (int i = 0; i < met_pages; i++)
+	{
+		const MetPage *page = &met[i];
+		BufferDesc *buf = GetBufferDescriptor(page->buf_id);
+		uint32		buf_state = LockBufHdr(buf);
+
+		gone[i] = !BufferPoolMetPinned[page->buf_id] ||
+			!BufferTagsEqual(&buf->tag, &page->tag);
+		UnlockBufHdr(buf, buf_state);
+		if (gone[i] || !page->recorded)
+			(void) BufferPoolPutRecord(&page->tag, RECORD_PINNED, 0, 0, time);
+	}
+	for (int i = 0; i < met_pages; i++)
+		if (gone[i])
+			BufferPoolPutAfterChoice(&met[i].tag, RECORD_UNPINNED, 0, 0, time);
+	met_pages = 0;
 }
 
 /* Note that a search for a victim has ended without a choice, or that its choice is void. */
@@ -135,24 +216,121 @@ void
 BufferPoolRecordNoChoice(void)
 {
 	search_began = 0;
+	searched_in = 0;
+	collects_met = false;
+	if (met_pages > 0)
+		put_met(BufferPoolRecorderTime());
 	end_choice();
 }
 
 /*
- * Note that a search for a victim has chosen a buffer.  The page that comes
- * into it is recorded with this time, because a replay chooses when it reaches
- * the reference: it then sees the same past as this search did.
+ * Note that a search for a victim has chosen a buffer.  A replay of the same
+ * algorithm chooses when it reaches this time: it then sees the same past as this
+ * search did.
  *
- * The caller holds the lock under which it searched.
+ * The caller holds the lock under which it searched.  Without a search before,
+ * PostgreSQL's clock has chosen.
  */
 void
 BufferPoolRecordChoice(void)
 {
 	chosen_at = 0;
-	put_held();
+	left_at = 0;
+	mapped_at = 0;
+	put_held(PG_UINT64_MAX);
 	if (BufferPoolRecording())
 		chosen_at = search_began != 0 ? search_began : pend_time();
 	search_began = 0;
+	collects_met = false;
+	chosen_in = searched_in;
+	searched_in = 0;
+	if (chosen_at != 0)
+		put_met(chosen_at);
+}
+
+/* The flag of what is for the scan that this process reads for. */
+static uint32
+scan_flag(uint64 time)
+{
+	return BufferPoolReadingFor != 0 && BufferPoolRecordReader(time) ?
+		RECORD_FOR_SCAN : 0;
+}
+
+/*
+ * Note that a page enters the mapping, which this process is bringing in.  The
+ * caller holds the partition's lock, so nobody has found it yet.
+ */
+void
+BufferPoolRecordMapped(void)
+{
+	mapped_at = chosen_at != 0 ? BufferPoolRecorderTime() : pend_time();
+}
+
+/*
+ * Record the choice for this page, if there was one, and when it has emptied the
+ * buffer, unless that was in the microsecond in which the page came.
+ */
+static void
+put_choice(const BufferTag *tag, uint32 flags)
+{
+	if (chosen_at == 0 || !BufferPoolRecordingAllPages())
+		return;
+	(void) BufferPoolPutRecord(tag, RECORD_CHOSEN, flags | scan_flag(chosen_at),
+							   chosen_in, chosen_at);
+	if (left_at == 0 || left_at / NS_PER_US == mapped_at / NS_PER_US)
+		return;
+	put_held(left_at);
+	(void) BufferPoolPutRecord(tag, RECORD_LEFT, 0, chosen_in, left_at);
+}
+
+/*
+ * Record that this process has not taken the buffer that it had chosen.  flags:
+ * RECORD_FREED, or 0: its page stays.
+ */
+static void
+put_given_up(uint32 flags)
+{
+	bool		chosen = chosen_at != 0;
+
+	put_choice(&searched_for, 0);
+	end_choice();
+	if (chosen && BufferPoolRecordingAllPages())
+		(void) BufferPoolPutRecord(&searched_for, RECORD_GIVEN_UP, flags, chosen_in,
+								   BufferPoolRecorderTime());
+}
+
+/*
+ * Record that the buffer which the search has found was in use by then, so that it
+ * goes on.
+ */
+void
+BufferPoolRecordInUse(void)
+{
+	if (search_began != 0 || !BufferPoolRecordingAllPages())
+		return;
+	chosen_at = pend_time();
+	put_met(chosen_at);
+	(void) BufferPoolPutRecord(&searched_for, RECORD_CHOSEN,
+							   RECORD_IN_USE | scan_flag(chosen_at), searched_in,
+							   chosen_at);
+	end_choice();
+}
+
+/* This process gives up the buffer that it has chosen, in which the page stays. */
+void
+BufferPoolRecordGivenUp(void)
+{
+	put_given_up(0);
+}
+
+/*
+ * A buffer is about to become free.  If this process has made a choice, it is that
+ * buffer: another process has brought in the page, or an error came.
+ */
+void
+BufferPoolRecordFreed(void)
+{
+	put_given_up(RECORD_FREED);
 }
 
 /*
@@ -165,18 +343,21 @@ uint64
 BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags,
 						  int pool)
 {
-	uint64		time = flags & RECORD_HIT ? 0 : chosen_at;
-	bool		in_sample = BufferPoolInSample(tag);
+	uint64		time = mapped_at;
 
-	if (!in_sample || flags & RECORD_HIT)
+	if (!BufferPoolInSample(tag))
+	{
 		end_choice();
-	if (!in_sample)
 		return 0;
-	if (time == 0)
+	}
+	if (flags & RECORD_HIT)
+		end_choice();
+	else
+		put_choice(tag, flags);
+	if (time == 0 || flags & RECORD_HIT)
 		time = BufferPoolRecorderTime();
-	if (BufferPoolReadingFor != 0 && BufferPoolRecordReader(time))
-		flags |= RECORD_FOR_SCAN;
-	(void) BufferPoolPutRecord(tag, kind, flags, pool, time);
+	put_held(time);
+	(void) BufferPoolPutRecord(tag, kind, flags | scan_flag(time), pool, time);
 	end_choice();
 	BufferPoolWakeRecorder();
 	return time / NS_PER_US;
@@ -191,16 +372,20 @@ BufferPoolRecordDirtied(const BufferTag *tag)
 }
 
 /*
- * Record that this process is about to tell the algorithm what it has queued, at
- * a time that no other event has.  Returns the time in microseconds, for an
- * algorithm that goes by it.
+ * Record that this process is about to tell the algorithm of a pool what it has
+ * queued, without a choice.  Who holds the pool's lock calls this: so processes
+ * come in their order.  flags: RECORD_DUE, or 0.  Returns the time in
+ * microseconds, for an algorithm that goes by it.
  */
 uint64
-BufferPoolRecordReported(void)
+BufferPoolRecordReported(int pool, uint32 flags)
 {
-	uint64		time = BufferPoolRecorderTime();
+	bool		after_choice = chosen_at != 0;
+	uint64		time = after_choice ? BufferPoolRecorderTime() : pend_time();
 
-	BufferPoolPutAfterChoice(&no_page, RECORD_REPORTED, 0, 0, time);
+	BufferPoolPutAfterChoice(&no_page, RECORD_REPORTED, flags, pool, time);
+	if (!after_choice)
+		end_choice();
 	return time / NS_PER_US;
 }
 
@@ -332,6 +517,22 @@ record_pins(BufferDesc *buf, bool pinned)
 		BufferPoolMetPinned[buf->buf_id] = pinned;
 }
 
+/* Note a page that the search has found pinned.  False: there is no room. */
+static bool
+note_met(const BufferDesc *buf)
+{
+	for (int i = 0; i < met_pages; i++)
+		if (met[i].buf_id == buf->buf_id)
+			return true;
+	if (met_pages == MOST_MET)
+		return false;
+	met[met_pages].tag = buf->tag;
+	met[met_pages].buf_id = buf->buf_id;
+	met[met_pages].recorded = trusts_earlier && BufferPoolMetPinned[buf->buf_id];
+	met_pages++;
+	return true;
+}
+
 /*
  * Called when a search for a victim comes to this buffer.  Records the first
  * time that a search finds its page pinned, and the end of that pin; many
@@ -343,8 +544,14 @@ record_pins(BufferDesc *buf, bool pinned)
 void
 BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state)
 {
-	if (buf_state & BM_TAG_VALID)
-		record_pins(buf, BUF_STATE_GET_REFCOUNT(buf_state) != 0);
+	bool		pinned = BUF_STATE_GET_REFCOUNT(buf_state) != 0;
+
+	if (!(buf_state & BM_TAG_VALID))
+		return;
+	if (pinned && collects_met && BufferPoolInSample(&buf->tag) && note_met(buf))
+		BufferPoolMetPinned[buf->buf_id] = true;
+	else
+		record_pins(buf, pinned);
 }
 
 /* A search found the page in this buffer pinned; it may be unpinned now. */
@@ -365,8 +572,11 @@ BufferPoolRecordMetUnpinned(BufferDesc *buf)
 void
 BufferPoolRecordLeaves(BufferDesc *buf)
 {
-	if (BufferPoolRecording())
-		record_pins(buf, false);
+	if (!BufferPoolRecording())
+		return;
+	record_pins(buf, false);
+	if (chosen_at != 0)
+		left_at = BufferPoolRecorderTime();
 }
 
 /*

@@ -101,7 +101,7 @@ is_usable(void *arg, uint32 buf_id)
 	bool		pinned = BUF_STATE_GET_REFCOUNT(buf_state) != 0;
 
 	usable->looks++;
-	if (BufferPoolRecording() && BufferPoolMetPinned[buf_id] != pinned)
+	if (BufferPoolRecording() && (pinned || BufferPoolMetPinned[buf_id]))
 	{
 		buf_state = LockBufHdr(buf);
 		BufferPoolRecordMet(buf, buf_state);
@@ -230,6 +230,8 @@ choose(BufferPool *pool, tp_page incoming, const tp_access *access,
 				break;
 			case PROPOSAL_IN_USE:
 				BufferPoolCount(pool, BUFFERPOOL_RETRIES);
+				if (BufferPoolRecording())
+					BufferPoolRecordInUse();
 				break;
 		}
 	}
@@ -269,9 +271,9 @@ BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
 					uint32 *buf_state, bool *from_ring)
 {
 	bool		locked = !(pool->flags & TP_CHOICE_LOCK_FREE);
-	bool		record_search = (pool->flags & TP_USES_TIME) != 0 &&
-		BufferPoolRecording();
-	tp_access	access = BufferPoolAccessAt(record_search ? 0 :
+	bool		recording = BufferPoolRecording();
+	bool		record_time = recording && (pool->flags & TP_USES_TIME) != 0;
+	tp_access	access = BufferPoolAccessAt(record_time ? 0 :
 											BufferPoolTime(pool),
 											BufferPoolAccessFlags(IOContextForStrategy(strategy)));
 	tp_page		incoming = tag != NULL ? BufferTagPage(tag) :
@@ -288,15 +290,17 @@ BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
 	}
 	else
 		BufferPoolFollowReset(pool);
-	if (record_search)
-		access.now = BufferPoolRecordSearch();
+	if (record_time)
+		access.now = BufferPoolRecordSearch(BufferPoolNumber(pool), tag, true, locked);
+	else if (recording)
+		(void) BufferPoolRecordSearch(BufferPoolNumber(pool), tag, false, locked);
 	if (locked)
 		BufferPoolCommitQueue(pool, &access);
 	chosen_at = access.now;
 	chosen = choose(pool, incoming, &access, use, buf_state);
 	if (chosen != NULL)
 		BufferPoolRecordChoice();
-	else if (record_search)
+	else if (recording)
 		BufferPoolRecordNoChoice();
 	chosen_from_ring = chosen != NULL && strategy != NULL &&
 		BufferPoolUsesRing(pool, strategy) &&
@@ -383,6 +387,8 @@ keep_chosen(void)
 {
 	BufferPool *pool = BufferPoolOf(chosen->buf_id);
 
+	if (BufferPoolRecording())
+		BufferPoolRecordGivenUp();
 	if (!(pool->flags & TP_CHOICE_LOCK_FREE))
 	{
 		if (chosen_from_ring)
@@ -403,6 +409,8 @@ BufferPoolVictimKept(BufferDesc *buf)
 	BufferPoolCount(BufferPoolOf(buf->buf_id), BUFFERPOOL_RETRIES);
 	if (chosen == buf)
 		keep_chosen();
+	else if (BufferPoolRecording())
+		BufferPoolRecordGivenUp();
 }
 
 /* Give up a chosen buffer that an error has kept from being taken. */
@@ -418,8 +426,7 @@ BufferPoolAtEOXact(void)
 {
 	fallen_from = NULL;
 	give_up_choice();
-	if (BufferPoolRecording())
-		BufferPoolRecordNoChoice();
+	BufferPoolRecordNoChoice();
 	BufferPoolStatementEnded();
 }
 
