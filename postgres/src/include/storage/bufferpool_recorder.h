@@ -77,9 +77,7 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 								 * for the page, or, without a file, a new
 								 * block */
 #define RECORD_GIVEN_UP		23	/* the process's last choice makes no room */
-#define RECORD_LEFT			24	/* the page has left the buffer of that
-								 * choice, long before the one that it is for
-								 * comes */
+#define RECORD_LEFT			24	/* the page has left the buffer of that choice */
 #define RECORD_READS_FOR	253 /* the scan that is in place of tablespace and
 								 * database is the one that the process's next
 								 * references with RECORD_FOR_SCAN are for */

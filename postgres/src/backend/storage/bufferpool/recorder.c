@@ -267,8 +267,8 @@ BufferPoolRecordMapped(void)
 }
 
 /*
- * Record the choice for this page, if there was one, and when it has emptied the
- * buffer, unless that was in the microsecond in which the page came.
+ * Record the choice for this page, if there was one, and that the buffer has been
+ * emptied.
  */
 static void
 put_choice(const BufferTag *tag, uint32 flags)
@@ -277,7 +277,7 @@ put_choice(const BufferTag *tag, uint32 flags)
 		return;
 	(void) BufferPoolPutRecord(tag, RECORD_CHOSEN, flags | scan_flag(chosen_at),
 							   chosen_in, chosen_at);
-	if (left_at == 0 || left_at / NS_PER_US == mapped_at / NS_PER_US)
+	if (left_at == 0)
 		return;
 	put_held(left_at);
 	(void) BufferPoolPutRecord(tag, RECORD_LEFT, 0, chosen_in, left_at);
