@@ -112,6 +112,8 @@ put_held(uint64 until)
 {
 	int			n = 0;
 
+	if (held_events == 0)
+		return;
 	for (; n < held_events && held[n].time <= until; n++)
 		(void) BufferPoolPutRecord(&held[n].tag, held[n].kind, held[n].flags,
 								   held[n].count, held[n].time);
@@ -131,6 +133,9 @@ pend_time(void)
 static void
 end_choice(void)
 {
+	/* for hits, also those that are not in the sample */
+	if (chosen_at == 0 && mapped_at == 0 && held_events == 0 && !pends)
+		return;
 	chosen_at = 0;
 	left_at = 0;
 	mapped_at = 0;
