@@ -171,7 +171,9 @@ give_up(tps_replay *replay, backend_state *backend, const tp_access *access)
 
 /*
  * As in the server, a policy that chooses under the lock learns of the eviction at
- * once, another when the page leaves.  False when memory ran out.
+ * once, another when the page leaves.  One that chooses without it and goes by the
+ * time (pbm) chooses when the page comes in: with many scans that is nearer to the
+ * server (tests/server/test_recorded_scans.py).  False when memory ran out.
  */
 static bool
 chosen_event(tps_replay *replay, const tps_events *events, size_t i)
@@ -182,7 +184,8 @@ chosen_event(tps_replay *replay, const tps_events *events, size_t i)
 	bool		ok;
 	uint32_t	frame;
 
-	if (cache == NULL || !replay->tally.options.as_recorded)
+	if (cache == NULL || !replay->tally.options.as_recorded ||
+		(replay->own_choosers && (cache->pool.policy->flags & TP_USES_TIME)))
 		return true;
 	access = access_of(replay, events, i);
 	backend = backend_of(replay->backends, access.backend);
