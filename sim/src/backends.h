@@ -16,7 +16,7 @@
 #define BACKEND_SLOTS 4096		/* backends are told apart modulo this; those
 								 * that share a slot lose repetitions, never
 								 * invent them, and have one queue and one
-								 * chooser together; 160 KiB */
+								 * chooser together; 352 KiB */
 
 /* Stands for no page. */
 #define NO_PAGE UINT64_MAX

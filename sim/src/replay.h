@@ -15,7 +15,7 @@
 
 #define DEFAULT_POOL 0
 
-#define MOST_SPARE 64
+#define MOST_SPARE 64			/* more are free for choices as well */
 
 struct tps_replay
 {
@@ -30,7 +30,8 @@ struct tps_replay
 	pinned_frames pinned;		/* that cannot be evicted now */
 	io_log	   *io;				/* NULL unless it is kept */
 	backend_state *backends;	/* [BACKEND_SLOTS], NULL without a correlation
-								 * window, queues and own choosers */
+								 * window, queues and own choosers, unless as
+								 * recorded */
 	uint32_t	spares;			/* frames that choices have emptied for
 								 * nothing, as recorded: for whoever did not
 								 * choose */

@@ -46,10 +46,9 @@ class Replay:
     OPT needs the next uses with each chunk (future.py).  ``options.sampling``
     is ignored: SampledReplay is built from several of these.  ``per_group``
     counts for ``groups``, ``per_event`` for ``missed``; ``pages`` is as in
-    frames_made.  ``as_recorded``: the trace's server ran this (is_as_recorded).  SSD
-    tiers attached
-    before the first chunk are fed with this cache's reads and writes, and do
-    not affect it.
+    frames_made.  ``as_recorded``: the trace's server ran this (is_as_recorded).
+    SSD tiers attached before the first chunk are fed with this cache's reads and
+    writes, and do not affect it.
     """
 
     def __init__(
