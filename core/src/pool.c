@@ -43,17 +43,18 @@ tp_pool_init(const tp_pool *pool, const double *params, uint64_t seed)
 			pool->spare_ghost, pool->spare_ghost, 1
 		};
 	}
-	tp_chooser_init(pool, seed, 0);
+	tp_chooser_init(pool, seed, 0, 0);
 	if (policy->init != NULL)
 		policy->init(pool);
 }
 
 void
-tp_chooser_init(const tp_pool *pool, uint64_t seed, uint32_t backend)
+tp_chooser_init(const tp_pool *pool, uint64_t seed, uint32_t backend, uint32_t former)
 {
+	uint64_t	who = (uint64_t) former << 32 | backend;
+
 	memset(pool->chooser, 0, sizeof(*pool->chooser));
-	pool->chooser->random_state = backend == 0 ? seed :
-		tp_mix64(seed + tp_mix64(backend));
+	pool->chooser->random_state = who == 0 ? seed : tp_mix64(seed + tp_mix64(who));
 	if (pool->policy->init_chooser != NULL)
 		pool->policy->init_chooser(pool);
 }

@@ -78,7 +78,7 @@ work(void *arg)
 	tp_pool		view = shared->pool;
 
 	view.chooser = &chooser;
-	tp_chooser_init(&view, 1, me->number);
+	tp_chooser_init(&view, 1, me->number, 0);
 	for (uint64_t i = 0; i < MISSES; i++)
 	{
 		tp_access	access = {.now = i, .backend = me->number, .scan = i % 5};
@@ -161,7 +161,7 @@ choosers_differ(void **unused)
 	(void) unused;
 	for (uint32_t i = 0; i < 3; i++)
 	{
-		tp_chooser_init(&f->pool, 1, i);
+		tp_chooser_init(&f->pool, 1, i, 0);
 		states[i] = f->pool.chooser->random_state;
 	}
 	assert_int_equal(states[0], 1);

@@ -29,13 +29,15 @@ typedef struct backend_state
 	uint64_t	time;
 	tp_batch   *queue;			/* NULL until there is something to queue */
 	bool		has_chosen;		/* a frame for the next page that it brings
-								 * in, as recorded: the next are set */
+								 * in, as recorded: all but the last two are
+								 * set */
+	bool		wanted_soon;	/* from a policy that asks scans */
 	uint32_t	chosen;			/* the frame: evicted, but if choices need no
 								 * lock; its page is found until then */
 	uint64_t	chosen_page;	/* that was in it, or NO_PAGE */
 	tp_access	choice;			/* of what it was made */
-	tp_reason	reason;			/* why, from a policy that asks scans */
-	bool		wanted_soon;
+	tp_reason	reason;			/* why, as wanted_soon */
+	uint32_t	former;			/* processes that have had its number */
 	tp_chooser *chooser;		/* NULL until it chooses, if it has its own */
 } backend_state;
 
@@ -148,8 +150,23 @@ backend_chooses(backend_state *b, tps_cache *cache, uint32_t number)
 		return false;
 	cache->pool.chooser = b->chooser;
 	if (new)
-		tp_chooser_init(&cache->pool, cache->seed, number);
+		tp_chooser_init(&cache->pool, cache->seed, number, b->former);
 	return true;
+}
+
+/* The backend is another process from now on: so many have had its number. */
+static inline void
+backend_begins(backend_state *b, tps_cache *cache, uint32_t number, uint32_t former)
+{
+	b->referenced = false;
+	b->former = former;
+	if (number == 0)
+		cache->pool.chooser = &cache->pool.header->chooser;
+	else if (b->chooser != NULL)
+		cache->pool.chooser = b->chooser;
+	else
+		return;
+	tp_chooser_init(&cache->pool, cache->seed, number, former);
 }
 
 #endif							/* TIDEPOOL_SIM_BACKENDS_H */

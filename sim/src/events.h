@@ -35,6 +35,7 @@ enum
 	EVENT_CHOSEN,
 	EVENT_GIVEN_UP,
 	EVENT_LEFT,
+	EVENT_PROCESS,
 	EVENT_EVICTED				/* not of traces: a clean page has left the
 								 * cache above a tier (io.h) */
 };
@@ -94,6 +95,18 @@ static inline uint64_t
 event_time(const tps_events *events, size_t i)
 {
 	return events->time == NULL ? events->position + i : events->time[i];
+}
+
+/* Whose event it is, and when it was. */
+static inline tp_access
+event_access(const tps_events *events, size_t i)
+{
+	const tp_access access = {
+		.now = event_time(events, i),
+		.backend = events->backend == NULL ? 0 : events->backend[i]
+	};
+
+	return access;
 }
 
 #endif							/* TIDEPOOL_SIM_EVENTS_H */

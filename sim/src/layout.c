@@ -117,6 +117,7 @@ tps_layout_free(tps_layout *layout)
 	tps_replay_free(layout->whole);
 	pagetable_free(&layout->table);
 	free(layout->pool_of);
+	free(layout->former);
 	free(layout->memory);
 	free(layout);
 }
@@ -195,6 +196,8 @@ reference(tps_layout *layout, const tps_events *events, size_t i)
 		ok = come_to(layout, pool);
 		access = access_of(pool, events, i);
 		ok &= hit(pool, frame, events->page[i], &access);
+		if (layout->options.as_recorded)
+			ok &= give_up_unneeded(pool_for(layout, events, i), &access);
 	}
 	return count(layout, pool, events, i, frame == TP_NONE) && ok;
 }
@@ -226,10 +229,7 @@ relation_event(tps_layout *layout, const tps_events *events, size_t i)
 static void
 moved_event(tps_layout *layout, const tps_events *events, size_t i)
 {
-	const tp_access access = {
-		.now = event_time(events, i),
-		.backend = events->backend == NULL ? 0 : events->backend[i]
-	};
+	const tp_access access = event_access(events, i);
 	uint32_t	from = events->pool == NULL ? DEFAULT_POOL : events->pool[i];
 	uint32_t	to = events->count == NULL ? DEFAULT_POOL : events->count[i];
 
@@ -246,7 +246,7 @@ page_moved_event(tps_layout *layout, const tps_events *events, size_t i)
 	uint32_t	frame = pagetable_find(&layout->table, events->page[i]);
 	tps_replay *giver;
 	tps_replay *taker = pool_for(layout, events, i);
-	tp_access	access = {.now = event_time(events, i)};
+	const tp_access access = event_access(events, i);
 	bool		ok = true;
 
 	if (frame == TP_NONE || layout->pools[layout->pool_of[frame]] == taker)
@@ -260,8 +260,6 @@ page_moved_event(tps_layout *layout, const tps_events *events, size_t i)
 	giver->dirty[frame] = 0;
 	pinned_remove(&giver->pinned, frame);
 	tps_cache_forget(giver->cache, frame);
-	if (events->backend != NULL)
-		access.backend = events->backend[i];
 	(void) place(taker, events->page[i], &access, &ok);
 	return ok;
 }
@@ -275,6 +273,19 @@ algorithm_event(tps_layout *layout, const tps_events *events, size_t i)
 	if (!layout->options.as_recorded)
 		return relation_event(layout, events, i);
 	return come_to(layout, pool) && replay_event(pool, events, i);
+}
+
+/* To all pools, also those that have yet to begin.  False when memory ran out. */
+static bool
+process_event(tps_layout *layout, const tps_events *events, size_t i)
+{
+	if (layout->former == NULL)
+		layout->former = calloc(BACKEND_SLOTS, sizeof(*layout->former));
+	if (layout->former == NULL)
+		return false;
+	layout->former[event_access(events, i).backend % BACKEND_SLOTS] =
+		events->count == NULL ? 0 : events->count[i];
+	return relation_event(layout, events, i);
 }
 
 static bool
@@ -297,6 +308,8 @@ other_event(tps_layout *layout, const tps_events *events, size_t i)
 		case EVENT_GIVEN_UP:
 		case EVENT_LEFT:
 			return algorithm_event(layout, events, i);
+		case EVENT_PROCESS:
+			return process_event(layout, events, i);
 		case EVENT_PHYSICAL_READ:
 		case EVENT_PHYSICAL_WRITE:
 		case EVENT_SSD_HAS:

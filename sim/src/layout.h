@@ -24,6 +24,8 @@ struct tps_layout
 	uint8_t    *pool_of;		/* [capacity] */
 	tps_replay *pools[TPS_POOLS];	/* NULL: there is none of this number */
 	tps_replay *whole;			/* counts for all pools; has no cache */
+	uint32_t   *former;			/* [BACKEND_SLOTS], processes that have had a
+								 * backend's number; NULL: none */
 };
 
 /* Begin a pool without frames (layout_pools.c).  False: no memory. */

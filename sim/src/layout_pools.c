@@ -41,10 +41,15 @@ layout_begin_pool(tps_layout *layout, uint32_t number, const tp_policy *policy,
 				  const double *params)
 {
 	tps_cache  *cache = make_cache(layout, number, policy, params);
-
-	layout->pools[number] = cache == NULL ? NULL :
+	tps_replay *pool = cache == NULL ? NULL :
 		replay_of_pool(cache, number, &layout->options);
-	return layout->pools[number] != NULL;
+
+	layout->pools[number] = pool;
+	if (pool == NULL)
+		return false;
+	for (uint32_t i = 0; i < BACKEND_SLOTS && pool->own_choosers && layout->former != NULL; i++)
+		pool->backends[i].former = layout->former[i];
+	return true;
 }
 
 /* ---- moving frames ---- */
@@ -76,9 +81,7 @@ frame_to_leave(tps_replay *pool, const tp_access *access)
 	if (pool->queues_admissions && cache->pool.header->lists[TP_FREE].count == 0)
 		backend_commit(backend_of(pool->backends, access->backend), cache,
 					   access);
-	if (pool->own_choosers &&
-		!backend_chooses(backend_of(pool->backends, access->backend), cache,
-						 access->backend))
+	if (!backend_acts(pool, access->backend))
 		return TP_NONE;
 	frame = victim_for(pool, NO_PAGE, access, &ok);
 	if (frame == TP_NONE && pool->queues_admissions)

@@ -80,13 +80,10 @@ dirtied_event(tps_replay *replay, const tps_events *events, size_t i)
 	uint64_t	page = events->page[i];
 	uint32_t	frame = cache == NULL ? TP_NONE :
 		pagetable_find(&cache->table, page);
-	const tp_access access = {
-		.now = event_time(events, i),
-		.backend = events->backend == NULL ? 0 : events->backend[i],
-		.flags = TP_WRITE | TP_DIRTIED
-	};
+	tp_access	access = event_access(events, i);
 	backend_state *b;
 
+	access.flags = TP_WRITE | TP_DIRTIED;
 	if (frame == TP_NONE)
 		return true;
 	replay->dirty[frame] = 1;
@@ -135,10 +132,7 @@ has_flag(const tps_events *events, size_t i, uint16_t flag)
 static void
 reported_event(tps_replay *replay, const tps_events *events, size_t i)
 {
-	const tp_access access = {
-		.now = event_time(events, i),
-		.backend = events->backend == NULL ? 0 : events->backend[i]
-	};
+	const tp_access access = event_access(events, i);
 
 	if (replay->backends != NULL &&
 		(replay->tally.options.as_recorded || !has_flag(events, i, EVENT_DUE)))
@@ -149,31 +143,8 @@ reported_event(tps_replay *replay, const tps_events *events, size_t i)
 /* ---- backends choose frames, and give them up ---- */
 
 /*
- * The page stays in the frame that the backend has chosen.  If it was evicted, the
- * policy learns that with what the backend reports next.  False when memory ran
- * out.
- */
-static bool
-give_up(tps_replay *replay, backend_state *backend, const tp_access *access)
-{
-	tps_cache  *cache = replay->cache;
-
-	if (!backend->has_chosen)
-		return true;
-	backend->has_chosen = false;
-	if (backend->chosen_page != NO_PAGE)
-		return !replay->queues_admissions ||
-			backend_queue(backend, cache, backend->chosen, backend->chosen_page,
-						  access, TP_BATCH_RESTORATION, replay->queue_size);
-	tp_release(&cache->pool, backend->chosen);
-	return true;
-}
-
-/*
  * As in the server, a policy that chooses under the lock learns of the eviction at
- * once, another when the page leaves.  One that chooses without it and goes by the
- * time (pbm) chooses when the page comes in: with many scans that is nearer to the
- * server (tests/server/test_recorded_scans.py).  False when memory ran out.
+ * once, another when the page leaves.  False when memory ran out.
  */
 static bool
 chosen_event(tps_replay *replay, const tps_events *events, size_t i)
@@ -184,13 +155,13 @@ chosen_event(tps_replay *replay, const tps_events *events, size_t i)
 	bool		ok;
 	uint32_t	frame;
 
-	if (cache == NULL || !replay->tally.options.as_recorded ||
-		(replay->own_choosers && (cache->pool.policy->flags & TP_USES_TIME)))
+	if (cache == NULL || !replay->tally.options.as_recorded)
 		return true;
 	access = access_of(replay, events, i);
+	if (!backend_acts(replay, access.backend))
+		return false;
 	backend = backend_of(replay->backends, access.backend);
-	ok = give_up(replay, backend, &access); /* it was not said what became of
-											 * it */
+	ok = give_up_unneeded(replay, &access); /* nothing was said of it */
 	frame = choose_frame(replay, events->page[i], &access, &ok);
 	if (!tp_is_frame(frame) || has_flag(events, i, EVENT_IN_USE))
 		return ok;
@@ -208,21 +179,35 @@ chosen_event(tps_replay *replay, const tps_events *events, size_t i)
 	backend->wanted_soon = cache->pool.chooser->wanted_soon;
 	if (replay->queues_admissions)
 		tp_evict(&cache->pool, frame, &access);
+	else						/* others cannot choose it */
+		ok = pinned_add(&replay->pinned, cache->capacity, frame) && ok;
 	return ok;
+}
+
+static bool
+left_event(tps_replay *replay, const tps_events *events, size_t i)
+{
+	uint32_t	backend = event_access(events, i).backend;
+
+	if (replay->cache == NULL || !replay->tally.options.as_recorded)
+		return true;
+	if (!backend_acts(replay, backend))
+		return false;
+	empty_chosen(replay, backend_of(replay->backends, backend));
+	return true;
 }
 
 static bool
 given_up_event(tps_replay *replay, const tps_events *events, size_t i)
 {
-	const tp_access access = {
-		.now = event_time(events, i),
-		.backend = events->backend == NULL ? 0 : events->backend[i]
-	};
+	const tp_access access = event_access(events, i);
 	backend_state *backend;
 	uint32_t	frame;
 
 	if (replay->cache == NULL || !replay->tally.options.as_recorded)
 		return true;
+	if (!backend_acts(replay, access.backend))
+		return false;
 	backend = backend_of(replay->backends, access.backend);
 	if (!has_flag(events, i, EVENT_FREED))
 		return give_up(replay, backend, &access);
@@ -253,11 +238,13 @@ scan_event(tps_replay *replay, const tps_events *events, size_t i)
 }
 
 static void
-left_event(tps_replay *replay, const tps_events *events, size_t i)
+process_event(tps_replay *replay, const tps_events *events, size_t i)
 {
-	if (replay->cache != NULL && replay->tally.options.as_recorded)
-		empty_chosen(replay, backend_of(replay->backends, events->backend == NULL ?
-										0 : events->backend[i]));
+	uint32_t	backend = event_access(events, i).backend;
+
+	if (replay->own_choosers)
+		backend_begins(backend_of(replay->backends, backend), replay->cache, backend,
+					   events->count == NULL ? 0 : events->count[i]);
 }
 
 bool
@@ -285,7 +272,9 @@ replay_event(tps_replay *replay, const tps_events *events, size_t i)
 		case EVENT_GIVEN_UP:
 			return given_up_event(replay, events, i);
 		case EVENT_LEFT:
-			left_event(replay, events, i);
+			return left_event(replay, events, i);
+		case EVENT_PROCESS:
+			process_event(replay, events, i);
 			return true;
 		case EVENT_POOL:
 		case EVENT_MOVED:

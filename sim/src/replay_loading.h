@@ -113,6 +113,17 @@ victim_for(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 }
 
 /*
+ * What follows is this backend's doing: its own chooser, if each has one, chooses and
+ * learns of it.  False when memory ran out.
+ */
+static inline bool
+backend_acts(tps_replay *replay, uint32_t number)
+{
+	return !replay->own_choosers ||
+		backend_chooses(backend_of(replay->backends, number), replay->cache, number);
+}
+
+/*
  * Choose a frame for the page: no frame if the cache has none for it.  Clears *ok
  * if memory ran out.
  */
@@ -128,12 +139,6 @@ choose_frame(tps_replay *replay, uint64_t page, const tp_access *access, bool *o
 	if (replay->queues_admissions &&
 		cache->pool.header->lists[TP_FREE].count == 0)
 		backend_commit(backend, cache, access);
-	if (replay->own_choosers &&
-		!backend_chooses(backend, cache, access->backend))
-	{
-		*ok = false;
-		return TP_NONE;
-	}
 	frame = victim_for(replay, page, access, ok);
 	if (frame == TP_NONE && replay->queues_admissions)
 	{
@@ -169,9 +174,17 @@ make_room(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 	return frame;
 }
 
+/* Is the page still in the frame that the backend has chosen? */
+static inline bool
+chosen_page_stays(const tps_replay *replay, const backend_state *backend)
+{
+	return tp_is_resident(&replay->cache->pool, backend->chosen) &&
+		cache_page_of(replay->cache, backend->chosen) == backend->chosen_page;
+}
+
 /*
- * The page leaves the frame that the backend has chosen.  If that was not evicted,
- * and does not hold the page any more, the backend has none.
+ * The page leaves the frame that the backend, which acts, has chosen.  If that was
+ * not evicted, and does not hold the page any more, the backend has none.
  */
 static inline void
 empty_chosen(tps_replay *replay, backend_state *backend)
@@ -183,8 +196,7 @@ empty_chosen(tps_replay *replay, backend_state *backend)
 		return;
 	if (!replay->queues_admissions)
 	{
-		backend->has_chosen = tp_is_resident(pool, frame) &&
-			cache_page_of(replay->cache, frame) == backend->chosen_page;
+		backend->has_chosen = chosen_page_stays(replay, backend);
 		if (!backend->has_chosen)
 			return;
 		tp_evict(pool, frame, &backend->choice);
@@ -207,6 +219,42 @@ take_chosen(tps_replay *replay, backend_state *backend)
 }
 
 /*
+ * The page stays in the frame that the backend has chosen.  If it was evicted, the
+ * policy learns that with what the backend reports next.  False when memory ran
+ * out.
+ */
+static inline bool
+give_up(tps_replay *replay, backend_state *backend, const tp_access *access)
+{
+	tps_cache  *cache = replay->cache;
+
+	if (!backend->has_chosen)
+		return true;
+	backend->has_chosen = false;
+	if (backend->chosen_page == NO_PAGE)
+		tp_release(&cache->pool, backend->chosen);
+	else if (replay->queues_admissions)
+		return backend_queue(backend, cache, backend->chosen, backend->chosen_page,
+							 access, TP_BATCH_RESTORATION, replay->queue_size);
+	else if (chosen_page_stays(replay, backend))
+		pinned_remove(&replay->pinned, backend->chosen);
+	return true;
+}
+
+/*
+ * The backend needs no room, unlike the server's, because the page is there.
+ * False when memory ran out.
+ */
+static inline bool
+give_up_unneeded(tps_replay *replay, const tp_access *access)
+{
+	backend_state *backend = backend_of(replay->backends, access->backend);
+
+	return !backend->has_chosen ||
+		(backend_acts(replay, access->backend) && give_up(replay, backend, access));
+}
+
+/*
  * Put the page into the cache.  Returns false if the cache has no frame for it.
  * Clears *ok if memory ran out.
  */
@@ -217,11 +265,15 @@ place(tps_replay *replay, uint64_t page, const tp_access *access, bool *ok)
 	backend_state *backend = replay->backends == NULL ? NULL :
 		backend_of(replay->backends, access->backend);
 	tp_access	told = *access;
-	uint32_t	frame = backend == NULL ? TP_NONE : take_chosen(replay, backend);
+	uint32_t	frame = TP_NONE;
 
+	if (!backend_acts(replay, access->backend))
+		*ok = false;
+	else if (backend != NULL)
+		frame = take_chosen(replay, backend);
 	if (tp_is_frame(frame))
 		told.now = backend->choice.now;
-	else
+	else if (*ok)
 		frame = make_room(replay, page, access, ok);
 	if (!tp_is_frame(frame))
 	{

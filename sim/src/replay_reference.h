@@ -12,15 +12,12 @@
 static inline tp_access
 access_of(tps_replay *replay, const tps_events *events, size_t i)
 {
-	tp_access	access = {0};
+	tp_access	access = event_access(events, i);
 
-	access.now = event_time(events, i);
 	if (replay->scans.scans != NULL && events->scan != NULL &&
 		events->scan[i] != 0)
 		access.scan = announced_reference(&replay->scans, events->scan[i],
 										  events->page[i], access.now);
-	if (events->backend != NULL)
-		access.backend = events->backend[i];
 	if (events->flags != NULL)
 		access.flags = events->flags[i] & EVENT_ACCESS_FLAGS;
 	if (event_kind(events, i) == EVENT_WRITE)
@@ -45,6 +42,8 @@ hit(tps_replay *replay, uint32_t frame, uint64_t page, const tp_access *access)
 
 	replay->dirty[frame] |= (access->flags & TP_WRITE) != 0;
 	replay->tally.totals.correlated += (access->flags & TP_CORRELATED) != 0;
+	if (replay->tally.options.as_recorded && !give_up_unneeded(replay, access))
+		return false;
 	if ((flags & TP_HIT_NOTHING) ||
 		(!tp_promotes(access) && (flags & TP_COUNTS_ALL) == 0))
 		return true;

@@ -386,11 +386,9 @@ tps_tier_feed_recorded(tps_tier *tier, const tps_events *events)
 		uint64_t	page = server_page(tier, events->page[i]);
 		uint32_t	count = events->count == NULL ? 0 : events->count[i];
 		unsigned	flags = events->flags == NULL ? 0 : events->flags[i];
-		tp_access	access = {.now = event_time(events, i)};
+		tp_access	access = event_access(events, i);
 		uint32_t	frame;
 
-		if (events->backend != NULL)
-			access.backend = events->backend[i];
 		tier->second = (uint32_t) (access.now / 1000000 % FOLLOWED_SECONDS);
 		if (tp_budget_is_limited(&tier->budget))
 			follow_time(tier, access.now);

@@ -17,7 +17,7 @@ from tidepool.policies import parse_policy
 from tidepool.server import Instance
 from tidepool.simulation import Cell, Options, simulate
 from tidepool.traces import Chunk, Flag, InMemoryTrace, Kind, Trace, open_trace
-from tidepool.traces.columns import column, join
+from tidepool.traces.columns import OF_CHOICES, column, join
 
 FRAMES = 512  # table t has 1,000 blocks
 ORDERED = "SET enable_seqscan = off; SET enable_bitmapscan = off"
@@ -222,6 +222,37 @@ def test_marks_of_index_scans(make: Make) -> None:
 # ---- many at once ----
 
 
+def check_choices(chunk: Chunk) -> Counter[str]:
+    """Check that each choice has one end, and the page left before another came; count the ends."""
+    kind, flags, backend = (column(chunk, name, 0) for name in ("kind", "flags", "backend"))
+    hit, given_up = (flags & Flag.HIT) > 0, kind == Kind.GIVEN_UP
+    chosen: dict[int, Kind] = {}
+    ends: Counter[str] = Counter()
+    of_interest = np.isin(kind, OF_CHOICES) | ((kind <= Kind.WRITE) & ~hit)
+    for row in np.flatnonzero(of_interest).tolist():
+        number = int(backend[row])
+        if kind[row] == Kind.CHOSEN and flags[row] & Flag.IN_USE:
+            assert number not in chosen
+            ends["in use"] += 1
+        elif kind[row] == Kind.CHOSEN:
+            assert number not in chosen
+            chosen[number] = Kind.CHOSEN
+        elif kind[row] == Kind.LEFT:
+            assert chosen[number] == Kind.CHOSEN
+            chosen[number] = Kind.LEFT
+        elif given_up[row]:
+            freed = bool(flags[row] & Flag.FREED)
+            assert chosen.pop(number) == (Kind.LEFT if freed else Kind.CHOSEN)
+            ends["freed" if freed else "kept"] += 1
+        elif number in chosen:
+            assert chosen.pop(number) == Kind.LEFT
+            ends["taken"] += 1
+        else:
+            ends["free"] += 1
+    assert chosen == {}
+    return ends
+
+
 def test_clients(make: Make) -> None:
     """Concurrent scans that meet, parallel ones, and some that are cancelled."""
     server = make_filled(make, "pbm", max_parallel_workers_per_gather="2")
@@ -255,6 +286,10 @@ def test_clients(make: Make) -> None:
     trace = open_trace(path)
     chunk = whole(trace)
     check_ends(chunk)
+    ends = check_choices(chunk)
+    assert ends["taken"] > 10 * FRAMES and ends["freed"] > 0
+    # what was freed is taken without a choice
+    assert ends["free"] <= FRAMES + ends["freed"]
     flags = column(chunk, "flags", 0)[of_kind(chunk, Kind.SCAN_BEGIN)]
     assert np.count_nonzero(flags & Flag.COMPANION) > 0
     hits = hits_of(trace)

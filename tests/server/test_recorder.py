@@ -118,6 +118,28 @@ def test_pages_that_searches_for_a_victim_meet_pinned(make: Make, algorithm: str
     assert pinned == set(chunk.page[kind == Kind.UNPINNED].tolist())
 
 
+def test_which_process_it_was(make: Make) -> None:
+    """The first record of each says so, and how many had its number before."""
+    server = make("random", max_connections="10")
+    fill(server)
+    server.query(start(server))
+    for id_ in range(30):
+        server.query(f"SELECT pad FROM t WHERE id = {1 + id_}")
+    server.query(STOP)
+    chunk = whole(open_trace(path_of(server)))
+    kind, backend, count = (column(chunk, name, 0) for name in ("kind", "backend", "count"))
+    last: dict[int, int] = {}
+    for row in np.flatnonzero(kind == Kind.PROCESS).tolist():
+        number = int(backend[row])
+        if number in last:
+            assert count[row] == last[number] + 1
+        last[number] = int(count[row])
+    assert 0 < len(last) < (kind == Kind.PROCESS).sum() >= 30
+    assert set(last) == set(backend.tolist())
+    for number in last:
+        assert kind[int((backend == number).argmax())] == Kind.PROCESS
+
+
 def test_sample_is_by_page(make: Make) -> None:
     server = make("lru", shared_buffers="16MB")
     fill(server)

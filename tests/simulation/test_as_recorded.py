@@ -32,9 +32,12 @@ def trace_of(events: list[Event], policy: str = "lru", **recorded: object) -> In
     return InMemoryTrace("recorded", [chunk_of(events)], recorded=replace(ran, **recorded))  # type: ignore[arg-type]
 
 
-def missed(events: list[Event], policy: str = "lru", batch: int = 32, **recorded: object) -> int:
+def missed(
+    events: list[Event], policy: str = "lru", batch: int = 32, seed: int = 1, **recorded: object
+) -> int:
     trace = trace_of(events, policy, **recorded)
-    cell = Cell(parse_policy(policy), FRAMES, 1)
+    frames = trace.recorded.buffers  # type: ignore[union-attr]
+    cell = Cell(parse_policy(policy), frames, seed)
     (result,) = simulate([(trace, [cell])], Options(batch=batch))
     return result.misses
 
@@ -91,6 +94,45 @@ def test_a_page_that_ceases_to_exist_after_it_was_chosen(policy: str) -> None:
 
 def test_a_choice_of_which_no_more_is_said_is_given_up() -> None:
     assert missed([*FULL, REPORT, chosen(3), chosen(4), Event(4, backend=1), Event(2)]) == 3
+
+
+@pytest.mark.parametrize("policy", ["lru", "clock"])
+def test_a_choice_that_is_not_needed_here_is_given_up(policy: str) -> None:
+    """Where the replay has another past than the server, the page may be there."""
+    events = [*FULL, REPORT, chosen(3), left(), Event(2, backend=1), Event(4)]
+    assert missed([*events, Event(2), Event(4)], policy) == 3  # the empty frame took 4
+
+
+def test_nobody_else_chooses_a_frame_that_is_chosen() -> None:
+    events = [*FULL, chosen(3, 1), chosen(4, 2), Event(3, backend=1), Event(4, backend=2)]
+    for seed in range(8):
+        assert missed([*events, Event(3), Event(4)], "random", seed=seed) == 4
+        again = [chosen(3, 1), given_up(1), chosen(3, 2), Event(3, backend=2)]
+        assert missed([*FULL, *again, Event(3)], "random", seed=seed) == 3
+
+
+# ---- random numbers ----
+
+PAGES = np.random.default_rng(1).integers(0, 40, 2000).tolist()
+
+
+def at_random(before: list[Event], backend: int = 1, seed: int = 1) -> int:
+    events = [*before, *[Event(page, backend=backend) for page in PAGES]]
+    return missed(events, "random", seed=seed, buffers=20, reports=False)
+
+
+@pytest.mark.parametrize("backend", [0, 1])
+def test_each_process_has_its_own(backend: int) -> None:
+    def process(former: int) -> list[Event]:
+        return [Event(0, Kind.PROCESS, backend=backend, count=former)]
+
+    found = [at_random(process(former), backend) for former in range(4)]
+    assert found[0] == at_random([], backend) and len(set(found)) > 1
+    other = [Event(0, Kind.PROCESS, backend=7, count=1)]
+    assert at_random([*process(3), *other], backend) == found[3]
+    used = [Event(page, backend=backend) for page in PAGES[:200]]
+    later = {at_random([*process(2), *used, *process(former)], backend) for former in range(4)}
+    assert len(later) > 1
 
 
 def test_a_frame_that_was_freed_goes_to_who_has_not_chosen() -> None:

@@ -289,6 +289,36 @@ def test_pools_are_made_changed_and_dropped() -> None:
     assert (warm.requests, warm.misses, warm.evictions) == (7, 4, 4)
 
 
+def test_pools_that_are_made_later_know_their_processes() -> None:
+    """Each process has random numbers of its own, whenever the pool was made."""
+    pages = np.random.default_rng(1).integers(0, 40, 2000).tolist()
+    recorded = Recorded(
+        "18.6", "lru", "", 1, 40, 1, 1, 1.0, pools=(RecordedPool(0, "DEFAULT", "lru", "", 40),)
+    )
+
+    def misses(former: int, pool_first: bool) -> int:
+        pool: list[tuple[int, int, int, int]] = [
+            (0, Kind.POOL, 1, 0),
+            *((0, Kind.MOVED, 0, 1) for _ in range(20)),
+        ]
+        process = (0, Kind.PROCESS, 0, former)
+        begin = [*pool, process] if pool_first else [process, *pool]
+        events = [*begin, *((page, Kind.READ, 1, 0) for page in pages)]
+        page, kind, number, count = zip(*events, strict=True)
+        columns = {"kind": kind, "pool": number, "count": count, "backend": [3] * len(events)}
+        text = definition(name="hot", algorithm="random", buffers=20)
+        made = {0 if pool_first else 1: text}
+        trace = InMemoryTrace.from_arrays("later", page, bitmaps=made, **columns)
+        trace.recorded = recorded
+        result = replayed(recorded_layout(recorded), trace)
+        assert result.pools[1].requests == len(pages)
+        return result.pools[1].misses
+
+    found = [misses(former, pool_first=True) for former in range(4)]
+    assert found == [misses(former, pool_first=False) for former in range(4)]
+    assert len(set(found)) > 1
+
+
 def test_a_damaged_definition() -> None:
     layout = Layout(LRU, 5, as_recorded=True)
     for text in (b"", b"{}x", b'{"name": "hot"}'):

@@ -157,6 +157,7 @@ def test_info_of_everything() -> None:
         "chosen": 0,
         "given_up": 0,
         "left": 0,
+        "process": 0,
     }
     assert (found.references, found.pages, found.one_touch) == (3, 3, 3)
     assert found.bytes == 3 * 8192

@@ -49,7 +49,7 @@ def test_numbers_stay_what_they_are(values: Any, pages: list[int]) -> None:
         ("kind", [0, 256], 'column "kind", row 1: 256 is above 255'),
         ("backend", [0, -1], 'column "backend", row 1: -1 is below 0'),
         ("flags", [0, 0.5], 'column "flags", row 1: 0.5 is not a whole number'),
-        ("kind", [0, 25], 'column "kind", row 1: 25 is no kind of event'),
+        ("kind", [0, 26], 'column "kind", row 1: 26 is no kind of event'),
         ("page", [[1, 2], [3, 4]], 'column "page" has 2 dimensions'),
         ("page", 5, 'column "page" is a single value'),
         ("kind", 1, 'column "kind" is a single value'),

@@ -89,7 +89,7 @@ def test_other_types_and_columns(tmp_path: Path) -> None:
         ),
         ({"page": [1]}, VERSION, 'the trace has no column "block"'),
         ({"block": pa.array([], pa.uint32())}, VERSION, "the trace is empty"),
-        ({"block": [1], "kind": [25]}, VERSION, "row 0: kind 25 is above 24"),
+        ({"block": [1], "kind": [26]}, VERSION, "row 0: kind 26 is above 25"),
         (
             {"block": [1, 1], "relation": [0, 2**30]},
             VERSION,

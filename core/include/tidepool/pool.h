@@ -90,11 +90,11 @@ const char *tp_policy_check_params(const tp_policy *policy,
 								   const double *params);
 
 /*
- * Begin a chooser.  Its random numbers depend on the seed and on the number of
- * the backend that chooses, on nothing else.
+ * Begin a chooser.  Its random numbers depend on the seed, on the number of the
+ * backend that chooses, and on how many have had that number before.
  */
 void		tp_chooser_init(const tp_pool *pool, uint64_t seed,
-							uint32_t backend);
+							uint32_t backend, uint32_t former);
 
 /*
  * From now on processes choose, evict, admit, forget and restore concurrently

@@ -57,7 +57,9 @@ class Kind(IntEnum):
     REPORTED: the backend has told the policy of ``pool`` what it had queued, DUE
     because that was so much.  CHOSEN: it has chosen a frame of ``pool`` for
     ``page``, 0: a new one, which it brings in later.  Or the choice is GIVEN_UP.
-    LEFT: the page that was in the frame has left it.
+    LEFT: the page that was in the frame has left it.  PROCESS: the next events of
+    ``backend`` are of another process than those before; ``count`` had its number
+    before.
     """
 
     READ = 0
@@ -85,6 +87,7 @@ class Kind(IntEnum):
     CHOSEN = 22
     GIVEN_UP = 23
     LEFT = 24
+    PROCESS = 25
 
 
 class Flag(IntFlag):

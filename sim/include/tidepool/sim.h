@@ -225,7 +225,8 @@ typedef struct tps_events
 								 * end, 5 forget, 6 pinned, 7 unpinned, 8
 								 * dirtied, 9 written, 11 moved, 12 page
 								 * moved, 21 reported, 22 chosen, 23 given up,
-								 * 24 left; others are ignored; default 0 */
+								 * 24 left, 25 process; others are ignored;
+								 * default 0 */
 	const uint16_t *flags;		/* default 0 */
 	const uint64_t *time;		/* microseconds; default the position */
 	const uint32_t *backend;	/* default 0 */

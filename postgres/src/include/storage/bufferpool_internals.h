@@ -191,6 +191,13 @@ extern void BufferPoolEndScansAtExit(void);
 
 /* reset.c */
 extern void BufferPoolReset(void);
+
+/* choosers.c */
+extern Size BufferPoolChoosersShmemSize(void);
+extern void BufferPoolChoosersShmemInit(void);
+extern void BufferPoolChoosersInitProcess(void);
+extern uint32 BufferPoolFormerProcesses(void);
+extern void BufferPoolUseOwnChooser(BufferPool *pool);
 extern void BufferPoolFollowReset(BufferPool *pool);
 
 /* cleaner.c */

@@ -78,6 +78,8 @@ extern PGDLLIMPORT int bufferpool_trace_buffers;
 								 * block */
 #define RECORD_GIVEN_UP		23	/* the process's last choice makes no room */
 #define RECORD_LEFT			24	/* the page has left the buffer of that choice */
+#define RECORD_PROCESS		25	/* of the process with this number; so many,
+								 * in place of a block, had it before */
 #define RECORD_READS_FOR	253 /* the scan that is in place of tablespace and
 								 * database is the one that the process's next
 								 * references with RECORD_FOR_SCAN are for */

@@ -49,10 +49,10 @@ KINDS = (*Kind, READS_FOR, TEXT)
 WITH_TEXT = (Kind.POOL, Kind.SCAN_BEGIN, Kind.SSD)
 WITH_BLOCKS = (Kind.PHYSICAL_READ, Kind.PHYSICAL_WRITE, Kind.SSD_LOST)  # in place of a pool
 OF_PLACES = (Kind.MOVED, Kind.SSD_BUSY, Kind.SSD_FREED)
-OF_NUMBERS = (*OF_PLACES, Kind.SSD_RELATION)  # a number in place of a block
+OF_NUMBERS = (*OF_PLACES, Kind.SSD_RELATION, Kind.PROCESS)  # a number in place of a block
 LONGEST_TEXT = 65536  # bytes of an event's
 WITHOUT_PAGE = (
-    *(Kind.POOL, Kind.SCAN_ADVANCE, Kind.SCAN_END, Kind.SSD, Kind.REPORTED),
+    *(Kind.POOL, Kind.SCAN_ADVANCE, Kind.SCAN_END, Kind.SSD, Kind.REPORTED, Kind.PROCESS),
     *OF_PLACES,
 )
 

@@ -277,6 +277,7 @@ BufferPoolShmemSize(void)
 	size = add_size(size, BufferPoolRelationShmemSize());
 	size = add_size(size, BufferPoolLayoutShmemSize());
 	size = add_size(size, BufferPoolFollowersShmemSize());
+	size = add_size(size, BufferPoolChoosersShmemSize());
 	size = add_size(size, BufferPoolRecorderShmemSize());
 	size = add_size(size, BufferPoolSamplingShmemSize());
 	size = add_size(size, BufferPoolTuningShmemSize());
@@ -287,7 +288,7 @@ BufferPoolShmemSize(void)
 		size = add_size(size, mul_size(NBuffers, sizeof(uint8)));
 	if (has_arrays(&algorithm, &reserved))
 		size = add_size(size, arrays_size(&reserved));
-	return add_size(size, 5 * PG_CACHE_LINE_SIZE);
+	return add_size(size, 6 * PG_CACHE_LINE_SIZE);
 }
 
 /* Copy the parameters without white space, for SHOW, views and recordings. */
@@ -394,6 +395,7 @@ BufferPoolShmemInit(bool init)
 	BufferPoolRelationShmemInit();
 	BufferPoolLayoutShmemInit();
 	BufferPoolFollowersShmemInit();
+	BufferPoolChoosersShmemInit();
 	BufferPoolWarmShmemInit();
 	BufferPoolScansShmemInit(has_arrays(&algorithm, reserved));
 	RecycleBufferPool = has_recycle_pool() ? &BufferPools[1] : NULL;
@@ -480,6 +482,7 @@ void
 BufferPoolInitProcess(void)
 {
 	BufferPoolStatsInitProcess();
+	BufferPoolChoosersInitProcess();
 	BufferPoolRecorderInitProcess();
 	BufferPoolFollowDefinitions();
 	for (int i = 0; i < npools; i++)

@@ -6,6 +6,9 @@
  * Every process puts its events into a ring of its own (recorder_rings.c).
  * Events can be recorded anywhere, even in critical sections.
  *
+ * A sample has no choices: a replay of it makes its own.  So all that puts them
+ * into their order is left out, and a miss in a sample costs no more than a hit.
+ *
  * src/backend/storage/bufferpool/recorder.c
  *
  *-------------------------------------------------------------------------
@@ -133,7 +136,7 @@ pend_time(void)
 static void
 end_choice(void)
 {
-	/* for hits, also those that are not in the sample */
+	/* for hits, of which there are many */
 	if (chosen_at == 0 && mapped_at == 0 && held_events == 0 && !pends)
 		return;
 	chosen_at = 0;
@@ -177,13 +180,18 @@ BufferPoolPutAfterChoice(const BufferTag *tag, uint8 kind, uint32 flags, int cou
 uint64
 BufferPoolRecordSearch(int pool, const BufferTag *tag, bool by_time, bool alone)
 {
+	bool		all_pages = BufferPoolRecordingAllPages();
+
+	search_began = 0;
 	searched_in = pool;
 	searched_for = tag != NULL ? *tag : no_page;
 	met_pages = 0;
-	collects_met = !by_time;
+	collects_met = all_pages && !by_time;
 	trusts_earlier = alone;
 	if (!by_time)
 		return 0;
+	if (!all_pages)
+		return BufferPoolRecorderTime() / NS_PER_US;
 	search_began = pend_time();
 	return search_began / NS_PER_US;
 }
@@ -243,7 +251,7 @@ BufferPoolRecordChoice(void)
 	left_at = 0;
 	mapped_at = 0;
 	put_held(PG_UINT64_MAX);
-	if (BufferPoolRecording())
+	if (BufferPoolRecordingAllPages())
 		chosen_at = search_began != 0 ? search_began : pend_time();
 	search_began = 0;
 	collects_met = false;
@@ -268,7 +276,8 @@ scan_flag(uint64 time)
 void
 BufferPoolRecordMapped(void)
 {
-	mapped_at = chosen_at != 0 ? BufferPoolRecorderTime() : pend_time();
+	if (BufferPoolRecordingAllPages())
+		mapped_at = chosen_at != 0 ? BufferPoolRecorderTime() : pend_time();
 }
 
 /*
@@ -278,7 +287,7 @@ BufferPoolRecordMapped(void)
 static void
 put_choice(const BufferTag *tag, uint32 flags)
 {
-	if (chosen_at == 0 || !BufferPoolRecordingAllPages())
+	if (chosen_at == 0)
 		return;
 	(void) BufferPoolPutRecord(tag, RECORD_CHOSEN, flags | scan_flag(chosen_at),
 							   chosen_in, chosen_at);
@@ -299,7 +308,7 @@ put_given_up(uint32 flags)
 
 	put_choice(&searched_for, 0);
 	end_choice();
-	if (chosen && BufferPoolRecordingAllPages())
+	if (chosen)
 		(void) BufferPoolPutRecord(&searched_for, RECORD_GIVEN_UP, flags, chosen_in,
 								   BufferPoolRecorderTime());
 }
@@ -311,14 +320,17 @@ put_given_up(uint32 flags)
 void
 BufferPoolRecordInUse(void)
 {
-	if (search_began != 0 || !BufferPoolRecordingAllPages())
+	uint64		time = search_began;
+
+	if (!BufferPoolRecordingAllPages())
 		return;
-	chosen_at = pend_time();
-	put_met(chosen_at);
+	if (time == 0)
+		chosen_at = time = pend_time();
+	put_met(time);
 	(void) BufferPoolPutRecord(&searched_for, RECORD_CHOSEN,
-							   RECORD_IN_USE | scan_flag(chosen_at), searched_in,
-							   chosen_at);
-	end_choice();
+							   RECORD_IN_USE | scan_flag(time), searched_in, time);
+	if (search_began == 0)
+		end_choice();
 }
 
 /* This process gives up the buffer that it has chosen, in which the page stays. */
@@ -351,10 +363,7 @@ BufferPoolRecordReference(const BufferTag *tag, uint8 kind, uint32 flags,
 	uint64		time = mapped_at;
 
 	if (!BufferPoolInSample(tag))
-	{
-		end_choice();
 		return 0;
-	}
 	if (flags & RECORD_HIT)
 		end_choice();
 	else
@@ -508,17 +517,16 @@ BufferPoolRecordForget(RelFileLocator locator, ForkNumber fork,
 }
 
 /*
- * Record whether the page in this buffer is pinned, unless the last record
- * says the same.  If there is no room, the next call for the buffer tries
- * again.
+ * Record whether the page in this buffer, which is in the sample, is pinned, unless
+ * the last record says the same.  If there is no room, the next call for the buffer
+ * tries again.
  */
 static void
 record_pins(BufferDesc *buf, bool pinned)
 {
 	if (BufferPoolMetPinned[buf->buf_id] != pinned &&
-		(!BufferPoolInSample(&buf->tag) ||
-		 BufferPoolPutRecord(&buf->tag, pinned ? RECORD_PINNED : RECORD_UNPINNED, 0, 0,
-							 event_time())))
+		BufferPoolPutRecord(&buf->tag, pinned ? RECORD_PINNED : RECORD_UNPINNED, 0, 0,
+							event_time()))
 		BufferPoolMetPinned[buf->buf_id] = pinned;
 }
 
@@ -553,7 +561,9 @@ BufferPoolRecordMet(BufferDesc *buf, uint32 buf_state)
 
 	if (!(buf_state & BM_TAG_VALID))
 		return;
-	if (pinned && collects_met && BufferPoolInSample(&buf->tag) && note_met(buf))
+	if (!BufferPoolInSample(&buf->tag))
+		BufferPoolMetPinned[buf->buf_id] = false;
+	else if (pinned && collects_met && note_met(buf))
 		BufferPoolMetPinned[buf->buf_id] = true;
 	else
 		record_pins(buf, pinned);
@@ -579,7 +589,8 @@ BufferPoolRecordLeaves(BufferDesc *buf)
 {
 	if (!BufferPoolRecording())
 		return;
-	record_pins(buf, false);
+	if (BufferPoolMetPinned[buf->buf_id])
+		record_pins(buf, false);
 	if (chosen_at != 0)
 		left_at = BufferPoolRecorderTime();
 }

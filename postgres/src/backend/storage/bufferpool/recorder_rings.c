@@ -70,6 +70,9 @@ volatile uint32 *BufferPoolRecordingFlag = &never;
 static RecorderShared *shared;
 static int	my_ring = -1;
 
+/* The recording that knows of this process; 0: none. */
+static uint32 introduced_in;
+
 /* ---- set-up ---- */
 
 /* The number of processes that may use shared buffers.  Each has a ring. */
@@ -256,6 +259,20 @@ BufferPoolInSample(const BufferTag *tag)
 }
 
 /*
+ * The first event that this process puts into a recording says that its number is
+ * another process's now: algorithms have random numbers for each.
+ */
+static pg_noinline void
+introduce(uint64 time)
+{
+	BufferTag	tag = {.forkNum = MAIN_FORKNUM};
+
+	introduced_in = shared->serial;
+	tag.blockNum = BufferPoolFormerProcesses();
+	(void) BufferPoolPutRecord(&tag, RECORD_PROCESS, 0, 0, time);
+}
+
+/*
  * Put an event into this process's ring.  Returns whether there was room.  Never
  * blocks, allocates or fails.
  */
@@ -270,6 +287,8 @@ BufferPoolPutRecord(const BufferTag *tag, uint8 kind, uint32 flags, int pool,
 
 	if (my_ring < 0)
 		return false;
+	if (unlikely(introduced_in != shared->serial))
+		introduce(time);
 	ring = &all->rings[my_ring];
 	head = pg_atomic_read_u64(&ring->head);
 	if (head - pg_atomic_read_u64(&ring->tail) >= all->capacity)

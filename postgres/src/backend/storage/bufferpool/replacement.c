@@ -101,7 +101,8 @@ is_usable(void *arg, uint32 buf_id)
 	bool		pinned = BUF_STATE_GET_REFCOUNT(buf_state) != 0;
 
 	usable->looks++;
-	if (BufferPoolRecording() && (pinned || BufferPoolMetPinned[buf_id]))
+	if (BufferPoolRecording() &&
+		(BufferPoolMetPinned[buf_id] || (pinned && BufferPoolInSample(&buf->tag))))
 	{
 		buf_state = LockBufHdr(buf);
 		BufferPoolRecordMet(buf, buf_state);
@@ -227,6 +228,8 @@ choose(BufferPool *pool, tp_page incoming, const tp_access *access,
 					BufferPoolCount(pool, BUFFERPOOL_FORGOTTEN);
 					tp_forget(&pool->core, buf_id);
 				}
+				else if (BufferPoolRecording())
+					BufferPoolRecordInUse();
 				break;
 			case PROPOSAL_IN_USE:
 				BufferPoolCount(pool, BUFFERPOOL_RETRIES);

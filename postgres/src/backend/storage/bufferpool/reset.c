@@ -173,20 +173,3 @@ BufferPoolReset(void)
 			 errdetail("A buffer is pinned or has been modified concurrently."),
 			 errhint("Close cursors and wait until other sessions are idle.")));
 }
-
-/*
- * Reset what this process remembers of its choices, if the pool has been reset
- * since the last call, or if this is the first.
- */
-void
-BufferPoolFollowReset(BufferPool *pool)
-{
-	uint32		resets = pg_atomic_read_u32(&pool->shared->resets);
-
-	if (pool->followed_resets && pool->resets == resets)
-		return;
-	pool->followed_resets = true;
-	pool->resets = resets;
-	if (pool->flags & TP_CHOICE_LOCK_FREE)
-		tp_chooser_init(&pool->core, BUFFERPOOL_SEED, MyProcNumber);
-}

@@ -114,8 +114,6 @@ is_full_an_error(const tp_policy *policy, const double *params)
 static void
 use_policy(BufferPool *pool, const tp_policy *policy, const double *params)
 {
-	static tp_chooser choosers[BUFFERPOOL_NUMBERS];
-
 	pool->core = BufferPoolCore(pool, policy, params);
 	pool->core.services = &BufferPoolServices;
 	pool->flags = policy->flags & ~TP_CHOICE_LOCK_FREE;
@@ -125,8 +123,7 @@ use_policy(BufferPool *pool, const tp_policy *policy, const double *params)
 	if (tp_can_share(&pool->core))
 	{
 		pool->flags |= TP_CHOICE_LOCK_FREE;
-		pool->core.chooser = &choosers[BufferPoolNumber(pool)];
-		pool->followed_resets = false;
+		BufferPoolUseOwnChooser(pool);
 	}
 }
 
