@@ -24,48 +24,83 @@ key_of(const tp_batch_entry *entry)
  * In two steps, the second of which reads what the first has loaded: so the
  * waits of all entries for it overlap.  A list's neighbours are an instance.
  */
+static inline void
+prefetch_nodes(const tp_pool *pool, const tp_batch *batch, int step)
+{
+	const tp_batch_entry *end = batch->entries + batch->count;
+
+	for (const tp_batch_entry *entry = batch->entries; entry < end; entry++)
+	{
+		const tp_node *node = &pool->nodes[entry->frame];
+
+		if (step == 0)
+			__builtin_prefetch(node, 1);
+		else
+		{
+			prefetch_node(pool, &node->prev);
+			prefetch_node(pool, &node->next);
+		}
+	}
+}
+
+static void
+prefetch_extras(const tp_pool *pool, const tp_batch *batch)
+{
+	for (uint32_t i = 0; i < batch->count; i++)
+		tp_prefetch_extra(pool, batch->entries[i].frame);
+}
+
+/* A page that comes in may have a ghost; its chain: see tp_expect_page. */
+static void
+prefetch_ghosts(const tp_pool *pool, const tp_batch *batch, int step)
+{
+	uint32_t	left = batch->frames;
+
+	for (uint32_t i = 0; i < batch->count && left > 0; i++)
+	{
+		const tp_batch_entry *entry = &batch->entries[i];
+
+		if ((entry->flags & (TP_BATCH_ADMISSION | TP_BATCH_RESTORATION)) == 0)
+			continue;
+		left--;
+		if (step == 0)
+			tp_ghost_prefetch_first(pool, key_of(entry));
+		else
+			tp_ghost_prefetch_neighbours(pool, key_of(entry));
+	}
+}
+
+/* Of a policy that goes by keys. */
+static void
+prefetch_by_keys(const tp_pool *pool, const tp_batch *batch)
+{
+	uint64_t	keys[TP_BATCH_MAX];
+
+	for (uint32_t i = 0; i < batch->count; i++)
+		keys[i] = key_of(&batch->entries[i]);
+	pool->policy->prefetch(pool, keys, batch->count, 0);
+	prefetch_nodes(pool, batch, 1);
+	pool->policy->prefetch(pool, keys, batch->count, 1);
+}
+
 void
 tp_batch_prefetch(const tp_pool *pool, const tp_batch *batch)
 {
 	const tp_policy *policy = pool->policy;
-	const bool	by_key = policy->prefetch != NULL;
 
-	/* a page that comes in may have a ghost; its chain: see tp_expect_page */
-	const uint32_t with_ghost = pool->ghosts_per_frame > 0 ?
-		TP_BATCH_ADMISSION : 0;
-	const uint32_t count = batch->count;
-	uint64_t	keys[TP_BATCH_MAX];
-
-	if (count == 0)
+	if (batch->count == 0)
 		return;
-	for (uint32_t i = 0; i < count; i++)
-	{
-		const tp_batch_entry *entry = &batch->entries[i];
-
-		if (by_key)
-		{
-			keys[i] = key_of(entry);
-			__builtin_prefetch(&pool->nodes[entry->frame], 1);
-		}
-		else
-			tp_prefetch(pool, entry->frame);
-		if (entry->flags & with_ghost)
-			tp_ghost_prefetch_first(pool, key_of(entry));
-	}
-	if (by_key)
-		policy->prefetch(pool, keys, count, 0);
-	for (uint32_t i = 0; i < count; i++)
-	{
-		const tp_batch_entry *entry = &batch->entries[i];
-		const tp_node *node = &pool->nodes[entry->frame];
-
-		prefetch_node(pool, &node->prev);
-		prefetch_node(pool, &node->next);
-		if (entry->flags & with_ghost)
-			tp_ghost_prefetch_neighbours(pool, key_of(entry));
-	}
-	if (by_key)
-		policy->prefetch(pool, keys, count, 1);
+	prefetch_nodes(pool, batch, 0);
+	if (policy->extra_size > 0)
+		prefetch_extras(pool, batch);
+	if (pool->ghosts_per_frame > 0)
+		prefetch_ghosts(pool, batch, 0);
+	if (policy->prefetch != NULL)
+		prefetch_by_keys(pool, batch);
+	else
+		prefetch_nodes(pool, batch, 1);
+	if (pool->ghosts_per_frame > 0)
+		prefetch_ghosts(pool, batch, 1);
 }
 
 /* A page has come into this frame, if it is there still. */

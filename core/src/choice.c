@@ -9,20 +9,20 @@ _Static_assert(TP_MAX_EXPECTED / 2 == TP_MAX_LISTS - 1, "two of each list");
 
 /*
  * The tails of all linked lists, whose number is *tails, then what is before
- * them; returns how many.  Reads no nodes but the tails', which were named when
- * they were before a tail, and so are in the cache.
+ * them, with their nodes prefetched; returns how many.  Reads no nodes but the
+ * tails', which were named when they were before a tail, and so are in the cache.
  */
-static uint32_t
+static inline uint32_t
 cold_ends(const tp_pool *pool, uint32_t *frames, uint32_t *tails)
 {
 	const tp_policy *policy = pool->policy;
 	uint32_t	n = 0;
 
-	for (unsigned list = 1;
-		 list <= TP_MAX_EXPECTED / 2 && policy->lists[list - 1].name != NULL;
+	for (unsigned list = 0;
+		 list < TP_MAX_EXPECTED / 2 && policy->lists[list].name != NULL;
 		 list++)
 	{
-		uint32_t	tail = __atomic_load_n(&tp_list_of(pool, list)->tail,
+		uint32_t	tail = __atomic_load_n(&tp_list_of(pool, list + 1)->tail,
 										   __ATOMIC_RELAXED);
 
 		if (tail != TP_NONE)
@@ -34,8 +34,10 @@ cold_ends(const tp_pool *pool, uint32_t *frames, uint32_t *tails)
 		uint32_t	before = __atomic_load_n(&pool->nodes[frames[i]].prev,
 											 __ATOMIC_RELAXED);
 
-		if (before != TP_NONE)
-			frames[n++] = before;
+		if (before == TP_NONE)
+			continue;
+		frames[n++] = before;
+		__builtin_prefetch(&pool->nodes[before]);
 	}
 	return n;
 }
@@ -84,23 +86,22 @@ tp_expect_choice(const tp_pool *pool, uint32_t *frames)
 	if (pool->policy->expect_choice != NULL)
 		return pool->policy->expect_choice(pool, frames);
 	n = cold_ends(pool, frames, &tails);
-	for (uint32_t i = 0; i < n; i++)
-	{
-		__builtin_prefetch(&pool->nodes[frames[i]]);
+	for (uint32_t i = 0; pool->policy->extra_size > 0 && i < n; i++)
 		tp_prefetch_extra(pool, frames[i]);
-	}
 	if (pool->ghosts_per_frame > 0)
 		prefetch_ghosts(pool, frames, tails);
 	return n;
 }
 
-void
-tp_expect_page(const tp_pool *pool, tp_page page, int step)
+const uint32_t *
+tp_expect_page_by_key(const tp_pool *pool, tp_page page)
 {
-	if (pool->ghosts_per_frame == 0)
-		return;
-	if (step == 0)
-		tp_ghost_prefetch_chain(pool, tp_page_key(page));
-	else
-		tp_ghost_prefetch_first(pool, tp_page_key(page));
+	uint32_t	n = __atomic_load_n(&pool->header->frames, __ATOMIC_RELAXED);
+	const uint32_t *chain;
+
+	if (n == 0)
+		return NULL;
+	chain = tp_hash_chain_in(pool, tp_page_key(page), n);
+	__builtin_prefetch(chain);
+	return chain;
 }

@@ -253,8 +253,8 @@ asking_changes_nothing(void **unused)
 			assert_true(frames[k] < 8);
 		for (uint32_t page = 0; page < 13; page++)	/* resident, ghost, or
 													 * neither */
-			for (int step = 0; step < 2; step++)
-				tp_expect_page(&f->pool, tp_page_make(0, page), step);
+			tp_expect_ghost(&f->pool,
+							tp_expect_page(&f->pool, tp_page_make(0, page)));
 		before.chooser.drawn_count = f->pool.header->chooser.drawn_count;
 		before.chooser.drawn_from = f->pool.header->chooser.drawn_from;
 		before.chooser.drawn_among = f->pool.header->chooser.drawn_among;

@@ -254,10 +254,28 @@ uint32_t	tp_expect_choice(const tp_pool *pool, uint32_t *frames);
 
 /*
  * tp_victim will be called for this page soon, and tp_admit when it has come in.
- * Prefetch what they read of its ghost, should it have one.  Called twice: step
- * 1 reads what step 0 has prefetched.  Needs no lock.
+ * Prefetch what they read first of its ghost, should it have one.  Returns where
+ * they find the rest, for tp_expect_ghost, or NULL.  Needs no lock.
  */
-void		tp_expect_page(const tp_pool *pool, tp_page page, int step);
+const uint32_t *tp_expect_page_by_key(const tp_pool *pool, tp_page page);
+
+static inline const uint32_t *
+tp_expect_page(const tp_pool *pool, tp_page page)
+{
+	return pool->ghosts_per_frame == 0 ? NULL :
+		tp_expect_page_by_key(pool, page);
+}
+
+/* Prefetch that.  Reads what tp_expect_page has prefetched.  Needs no lock. */
+static inline void
+tp_expect_ghost(const tp_pool *pool, const uint32_t *chain)
+{
+	uint32_t	slot = chain == NULL ? TP_NONE :
+		__atomic_load_n(chain, __ATOMIC_RELAXED);
+
+	if (slot != TP_NONE)
+		__builtin_prefetch(&pool->ghosts[slot]);
+}
 
 /*
  * Walk the resident frames, next victim first; see tp_policy.coldest.

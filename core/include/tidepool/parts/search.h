@@ -7,6 +7,14 @@
 
 #include "tidepool/parts/list.h"
 
+/* The end of tp_list_search: frames are passed, or the tail is unusable. */
+uint32_t	tp_list_search_past(const tp_pool *pool, unsigned list,
+								bool use_hand, tp_usable usable, void *arg);
+
+/* The end of tp_lists_search: the first list has no usable frame. */
+uint32_t	tp_lists_search_past(const tp_pool *pool, const uint8_t *lists,
+								 uint32_t count, tp_usable usable, void *arg);
+
 /*
  * Frames that a search finds unusable tend to stay so: a scan that reads ahead
  * keeps dozens of pages pinned.  Each linked list therefore remembers them as
@@ -32,15 +40,24 @@
  * that becomes usable is found after at most as many searches as there are
  * passed frames.
  */
-uint32_t	tp_list_search_past(const tp_pool *pool, unsigned list,
-								bool use_hand, tp_usable usable, void *arg);
+static inline uint32_t
+tp_list_search_by(const tp_pool *pool, unsigned list, bool use_hand,
+				  tp_usable usable, void *arg)
+{
+	uint32_t	tail = tp_list_of(pool, list)->tail;
+
+	/* mostly no frame is passed, and the first is usable */
+	if (usable == NULL || tail == TP_NONE ||
+		(pool->header->passed[list].last == TP_NONE && usable(arg, tail)))
+		return tail;
+	return tp_list_search_past(pool, list, use_hand, usable, arg);
+}
 
 /* Search a list.  Returns a usable frame, or TP_NONE. */
 static inline uint32_t
 tp_list_search(const tp_pool *pool, unsigned list, tp_usable usable, void *arg)
 {
-	return usable == NULL ? tp_list_of(pool, list)->tail :
-		tp_list_search_past(pool, list, true, usable, arg);
+	return tp_list_search_by(pool, list, true, usable, arg);
 }
 
 /*
@@ -51,8 +68,7 @@ static inline uint32_t
 tp_list_search_tail(const tp_pool *pool, unsigned list, tp_usable usable,
 					void *arg)
 {
-	return usable == NULL ? tp_list_of(pool, list)->tail :
-		tp_list_search_past(pool, list, false, usable, arg);
+	return tp_list_search_by(pool, list, false, usable, arg);
 }
 
 /*
@@ -82,16 +98,13 @@ uint32_t	tp_lists_usable_tail(const tp_pool *pool, const uint8_t *lists,
  *
  * Costs: at most two looks for each list and two for each frame on them.
  */
-uint32_t	tp_lists_search_past(const tp_pool *pool, const uint8_t *lists,
-								 uint32_t count, tp_usable usable, void *arg);
-
 static inline uint32_t
 tp_lists_search(const tp_pool *pool, const uint8_t *lists, uint32_t count,
 				tp_usable usable, void *arg)
 {
-	uint32_t	tail = tp_list_of(pool, lists[0])->tail;
+	uint32_t	frame = tp_list_search(pool, lists[0], usable, arg);
 
-	return usable == NULL && tail != TP_NONE ? tail :
+	return frame != TP_NONE ? frame :
 		tp_lists_search_past(pool, lists, count, usable, arg);
 }
 

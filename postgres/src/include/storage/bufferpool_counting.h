@@ -26,12 +26,19 @@ extern bool BufferPoolHasCounted(void);
 extern void BufferPoolReadCounters(BufferPool *pool, BufferPoolCounters *sums,
 								   TimestampTz *stats_reset);
 extern void BufferPoolResetCounters(BufferPool *pool);
-extern void BufferPoolSetPending(const BufferPool *pool, uint32 pending);
 extern uint32 BufferPoolPending(const BufferPool *pool);
 #ifdef BUFFERPOOL_TIME_LOCK
 extern void BufferPoolCountHold(BufferPool *pool, uint64 nanoseconds);
 extern uint64 BufferPoolHoldBinStart(int bin);
 #endif
+
+/* How many buffers' pages this process has yet to report to the algorithm. */
+static inline void
+BufferPoolSetPending(const BufferPool *pool, uint32 entries)
+{
+	if (pool->pending != NULL)
+		*pool->pending = entries;
+}
 
 /*
  * Events of one kind after which a process adds its counts to the totals,

@@ -119,6 +119,8 @@ typedef struct BufferPool
 								 * TP_HIT_LOCK_FREE etc.  TP_CHOICE_LOCK_FREE
 								 * only if the pool is shared (tp_share) */
 	bool		fails_when_full;	/* a refused page fails the statement */
+	uint16	   *pending;		/* shared: buffers whose pages this process
+								 * has yet to report; NULL: it reports none */
 	tp_pool		core;			/* policy is NULL: stock replacement */
 	BufferPoolCounters counted; /* not added to the totals yet */
 } BufferPool;

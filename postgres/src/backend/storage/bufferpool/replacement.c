@@ -121,13 +121,19 @@ BufferPoolIsDirty(void *arg, uint32 buf_id)
 			BM_DIRTY) != 0;
 }
 
-/* For algorithms: this buffer may soon be asked about, or proposed. */
-void
-BufferPoolExpectVictim(void *arg, uint32 buf_id)
+static inline void
+expect_buffer(uint32 buf_id)
 {
 	__builtin_prefetch(GetBufferDescriptor(buf_id));
 	if (*BufferPoolsDivided)
 		__builtin_prefetch(&BufferPoolNumbers[buf_id]);
+}
+
+/* For algorithms: this buffer may soon be asked about, or proposed. */
+void
+BufferPoolExpectVictim(void *arg, uint32 buf_id)
+{
+	expect_buffer(buf_id);
 }
 
 typedef enum Proposal
@@ -251,7 +257,7 @@ expect_victim(const BufferPool *pool)
 	uint32		n = tp_expect_choice(&pool->core, frames);
 
 	for (uint32 i = 0; i < n; i++)
-		BufferPoolExpectVictim(NULL, frames[i]);
+		expect_buffer(frames[i]);
 }
 
 /*
@@ -285,10 +291,11 @@ BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
 	give_up_choice();			/* an error may have left one pending */
 	if (locked)
 	{
-		tp_expect_page(&pool->core, incoming, 0);
+		const uint32_t *ghost = tp_expect_page(&pool->core, incoming);
+
 		expect_victim(pool);
 		BufferPoolPrefetchQueue(pool);
-		tp_expect_page(&pool->core, incoming, 1);
+		tp_expect_ghost(&pool->core, ghost);
 		BufferPoolLock(pool);
 	}
 	else
@@ -301,7 +308,7 @@ BufferPoolGetVictim(BufferPool *pool, const BufferTag *tag,
 		BufferPoolCommitQueue(pool, &access);
 	chosen_at = access.now;
 	chosen = choose(pool, incoming, &access, use, buf_state);
-	if (chosen != NULL)
+	if (recording && chosen != NULL)
 		BufferPoolRecordChoice();
 	else if (recording)
 		BufferPoolRecordNoChoice();
@@ -510,27 +517,45 @@ BufferPoolPageLeft(BufferDesc *buf)
 	}
 }
 
-/* The pool that the page in this buffer of a pool has come in for. */
-static BufferPool *
-wanted_pool(BufferPool *pool)
+/*
+ * A page has come into this buffer of the pool: record it, and offer it to the
+ * advisor, for the pool that it has come in for.  Returns the time as recorded, or 0.
+ */
+static pg_noinline uint64
+offer_page(BufferPool *pool, const BufferDesc *buf, IOContext io_context,
+		   uint32 flags, bool extended)
 {
-	BufferPool *wanted = fallen_from;
+	BufferPool *wanted = fallen_from != NULL && pool == &DefaultBufferPool ?
+		fallen_from : pool;
+	uint64		recorded_at = 0;
 
-	fallen_from = NULL;
-	return wanted != NULL && pool == &DefaultBufferPool ? wanted : pool;
+	if (BufferPoolRecording())
+		recorded_at = BufferPoolRecordReference(&buf->tag, extended ?
+												RECORD_WRITE : RECORD_READ,
+												flags, BufferPoolNumber(wanted));
+	if (BufferPoolSampling())
+	{
+		/* for the pool that has counted it */
+		(void) BufferPoolCountOffered(pool);
+		BufferPoolOfferSample(&buf->tag, BufferPoolNumber(wanted), flags,
+							  extended ? TP_ADVICE_NEW :
+							  BufferPoolSampleKind(wanted, io_context));
+	}
+	return recorded_at;
 }
 
-static void
+static pg_attribute_always_inline void
 report_page(BufferPool *pool, BufferDesc *buf, tp_page page, uint32 flags,
 			uint64 now)
 {
-	tp_access	access = BufferPoolAccessAt(now, flags);
 	tp_page		known;
 
 	if (!(pool->flags & TP_CHOICE_LOCK_FREE))
 		BufferPoolQueueAdmission(pool, buf->buf_id, page, flags);
 	else if (!BufferPoolKnowsPage(pool, buf->buf_id, &known))
 	{
+		tp_access	access = BufferPoolAccessAt(now, flags);
+
 		BufferPoolFollowReset(pool);
 		tp_admit(&pool->core, buf->buf_id, page, &access);
 		/* prepare this process's next choice, which others do not affect */
@@ -552,35 +577,19 @@ void
 BufferPoolPageCameIn(BufferDesc *buf, IOContext io_context, bool extended)
 {
 	BufferPool *pool = BufferPoolOf(buf->buf_id);
-	BufferPool *wanted;
-	tp_page		page;
 	uint64		recorded_at = 0;	/* or 0 */
 	uint32		flags = BufferPoolAccessFlags(io_context);
 
 	BufferPoolCountOften(pool, extended ? BUFFERPOOL_EXTENDS : BUFFERPOOL_READS);
 	BufferPoolReferenced(buf);
-	if (!BufferPoolHasAlgorithm(pool) && !BufferPoolRecording() &&
-		!BufferPoolSampling())
-		return;
-	page = BufferTagPage(&buf->tag);
-	wanted = wanted_pool(pool);
-	if (BufferPoolRecording())
-		recorded_at = BufferPoolRecordReference(&buf->tag, extended ?
-												RECORD_WRITE : RECORD_READ,
-												flags, BufferPoolNumber(wanted));
-	if (BufferPoolSampling())
-	{
-		/* for the pool that has counted it above */
-		(void) BufferPoolCountOffered(pool);
-		BufferPoolOfferSample(&buf->tag, BufferPoolNumber(wanted), flags,
-							  extended ? TP_ADVICE_NEW :
-							  BufferPoolSampleKind(wanted, io_context));
-	}
+	if (BufferPoolRecording() || BufferPoolSampling())
+		recorded_at = offer_page(pool, buf, io_context, flags, extended);
+	fallen_from = NULL;
 	if (!BufferPoolHasAlgorithm(pool))
 		return;
 	if (extended)
 		flags |= TP_WRITE;
-	report_page(pool, buf, page, flags,
+	report_page(pool, buf, BufferTagPage(&buf->tag), flags,
 				buf == taken ? chosen_at :
 				recorded_at != 0 ? recorded_at : BufferPoolTime(pool));
 }

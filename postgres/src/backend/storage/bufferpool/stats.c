@@ -70,7 +70,10 @@ BufferPoolStatsInitProcess(void)
 	if (MyProcNumber < 0 || MyProcNumber >= BufferPoolProcessCount())
 		return;
 	for (int i = 0; i < BufferPoolsReserved(); i++)
+	{
+		BufferPools[i].pending = pending_of(&BufferPools[i], MyProcNumber);
 		BufferPoolSetPending(&BufferPools[i], 0);
+	}
 }
 
 void
@@ -87,14 +90,6 @@ BufferPoolInitCounters(BufferPoolShared *shared)
 }
 
 /* ---- what processes have queued ---- */
-
-/* How many buffers' pages this process has yet to report to the algorithm. */
-void
-BufferPoolSetPending(const BufferPool *pool, uint32 entries)
-{
-	if (MyProcNumber >= 0 && MyProcNumber < BufferPoolProcessCount())
-		*pending_of(pool, MyProcNumber) = entries;
-}
 
 /* How many all processes have yet to report. */
 uint32
