@@ -7,7 +7,7 @@
  * Events can be recorded anywhere, even in critical sections.
  *
  * A sample has no choices: a replay of it makes its own.  So all that puts them
- * into their order is left out, and a miss in a sample costs no more than a hit.
+ * into their order is left out.
  *
  * src/backend/storage/bufferpool/recorder.c
  *
