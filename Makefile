@@ -117,7 +117,7 @@ lint: $(STAMPS)/installed $(STAMPS)/dev ## formatting, lint, types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy --scripts-are-modules postgres/check postgres/suite
+	$(BIN)/mypy --scripts-are-modules postgres/check postgres/suite scripts/prices
 	scripts/indent --check
 
 format: $(STAMPS)/dev ## format C and Python

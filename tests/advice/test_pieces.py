@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -162,26 +162,11 @@ def test_sizes_as_the_server_takes_them() -> None:
 
 
 def test_prices_are_those_of_the_benchmarks() -> None:
-    """prices.csv has the numbers of docs/benchmarks.md, the first that each table has."""
-    text = (DOCS / "benchmarks.md").read_text()
-    hits = text[text.index("## The price of hits") : text.index("## The price of misses")]
-    misses = text[text.index("## The price of misses") : text.index("| | locks a miss")]
-    table, patterns = hits.split("Fifteen query patterns", 1)
-    source = Path(__file__).parents[2] / "python" / "tidepool" / "advice" / "prices.csv"
-    rows = {row["algorithm"]: row for row in csv.DictReader(source.read_text().splitlines())}
-    assert len(rows) == len(prices()) == 28
-    for name, row in rows.items():
-        cells = cells_of(table, name)
-        assert [number(cells[i]) for i in (0, 2, 4)] == [
-            float(row[key]) for key in ("select_only", "scan", "lookups")
-        ], name
-        assert number(cells_of(patterns, name)[0]) == float(row["mean"]), name
-        throughputs = [row[f"clients_{n}"] for n in (1, 8, 32)]
-        if any(throughputs):
-            cells = cells_of(misses, name)
-            assert [number(cell) for cell in cells[:3]] == list(map(float, throughputs)), name
-        else:
-            assert f"`{name}` |" not in misses
+    """Else run scripts/prices, which takes them from the tables."""
+    script = DOCS.parent / "scripts" / "prices"
+    check = subprocess.run([script, "--check"], capture_output=True, text=True)
+    assert (check.stdout, check.stderr, check.returncode) == ("", "", 0)
+    assert len(prices()) == 28
 
 
 def test_choosing_quotes_these_prices() -> None:
@@ -192,16 +177,6 @@ def test_choosing_quotes_these_prices() -> None:
     assert len(rows) == 2
     for one, other, *means in rows:
         assert [prices()[one].mean, prices()[other].mean] == [float(mean) for mean in means]
-
-
-def cells_of(table: str, name: str) -> list[str]:
-    found = re.search(rf"^\| (?:\*[^*]*\* )?`{name}` \|(.*)\|$", table, re.M)
-    assert found is not None, name
-    return found[1].split("|")
-
-
-def number(cell: str) -> float:
-    return float(cell.split("±")[0].strip().replace("\N{MINUS SIGN}", "-"))
 
 
 def test_memory_and_hits_have_prices() -> None:
