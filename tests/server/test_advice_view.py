@@ -503,7 +503,7 @@ def test_busy_pools(make: Make) -> None:
             "SELECT sum(requests) FROM pg_bufferpool_relation_advice"
             f" WHERE pool = '{name}' AND in_use AND size_factor = 1"
         )
-        assert float(found) == pytest.approx(requests, rel=0.01)
+        assert float(found) == pytest.approx(requests, abs=1)
         # a loop over a table misses all of it, or nothing
         assert estimates[75] == pytest.approx(requests, rel=0.25)
         assert estimates[125] < requests / 20

@@ -141,7 +141,8 @@ typedef struct BufferPoolAdvisorState
 
 typedef enum BufferPoolBurstState
 {
-	BUFFERPOOL_BURST_LASTING,	/* all references are simulated, and count */
+	BUFFERPOOL_BURST_LASTING,	/* all references are simulated, and count,
+								 * and no rest is near */
 	BUFFERPOOL_BURST_RESTING,	/* none are */
 	BUFFERPOOL_BURST_WARMING,	/* all are, and do not count yet */
 	BUFFERPOOL_BURST_COUNTING	/* they do */
@@ -158,7 +159,6 @@ typedef struct BufferPoolBurst
 	/* since the last inclusion */
 	uint64		simulated;
 	uint64		not_counted;	/* of them */
-	bool		rested;			/* there was a rest */
 
 	/* the advisor's time */
 	uint64		followed;		/* the last time, or 0 */
@@ -234,7 +234,7 @@ extern BufferPoolBurstEvent BufferPoolFollowBurst(BufferPoolBurst *burst,
 extern void BufferPoolCountSimulated(BufferPoolBurst *burst, size_t references);
 extern bool BufferPoolBurstCounts(const BufferPoolBurst *burst);
 extern double BufferPoolBurstTimes(const BufferPoolBurst *burst,
-								   uint64 requests, uint64 offered);
+								   uint64 requests, uint64 offered, bool whole);
 extern void BufferPoolBurstIncluded(BufferPoolBurst *burst);
 extern double BufferPoolPassagesOf(int pool, const double *passages, int n);
 

@@ -307,7 +307,8 @@ weigh(BufferPoolAdvised *pool, int number)
 	if (BufferPoolBurstCounts(&pool->burst))
 		tp_advice_weigh(&pool->advice,
 						BufferPoolBurstTimes(&pool->burst, requests,
-											 now->offered - last->offered),
+											 now->offered - last->offered,
+											 pool->advice.rate == TP_SAMPLE_ALL),
 						requests, now->reads - last->reads);
 }
 

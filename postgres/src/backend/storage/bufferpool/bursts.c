@@ -116,19 +116,22 @@ static BufferPoolBurstEvent
 rest(BufferPoolBurst *burst, uint64 now)
 {
 	enter(burst, BUFFERPOOL_BURST_RESTING, now);
-	burst->rested = true;
 	return BUFFERPOOL_BURST_ENDS;
 }
 
 /*
  * What is to be done at this time?  frames: that stand for the pool's; miniatures
  * that a reference passes; passages that the pool may have in a second.
+ *
+ * Before the first rest as many references count as in a burst, because they stand
+ * for it: so they begin to do so while there is still time for them.
  */
 BufferPoolBurstEvent
 BufferPoolFollowBurst(BufferPoolBurst *burst, uint32 frames, uint32 miniatures,
 					  double passages, uint64 now)
 {
 	uint64		took = now - burst->since;
+	uint64		counting = (uint64) frames * COUNTING_PER_FRAME;
 
 	account(burst, miniatures, passages, now);
 	switch (burst->state)
@@ -145,7 +148,7 @@ BufferPoolFollowBurst(BufferPoolBurst *burst, uint32 frames, uint32 miniatures,
 			begin_to_count(burst, now);
 			return BUFFERPOOL_BURST_COUNTS;
 		case BUFFERPOOL_BURST_COUNTING:
-			if (burst->references >= (uint64) frames * COUNTING_PER_FRAME)
+			if (burst->references >= counting)
 			{
 				measure(burst, miniatures, now);
 				if (burst->unused < 0)
@@ -157,13 +160,14 @@ BufferPoolFollowBurst(BufferPoolBurst *burst, uint32 frames, uint32 miniatures,
 				enter(burst, BUFFERPOOL_BURST_LASTING, now);
 			break;
 		case BUFFERPOOL_BURST_LASTING:
-			if (burst->references >= (uint64) frames * COUNTING_PER_FRAME)
+			if (burst->references >= counting)
 			{
 				measure(burst, miniatures, now);
 				enter(burst, BUFFERPOOL_BURST_LASTING, now);
 			}
-			if (burst->unused < 0)
-				return rest(burst, now);
+			if (burst->unused < Min((double) counting * miniatures,
+									passages * SECONDS_KEPT / 2))
+				enter(burst, BUFFERPOOL_BURST_COUNTING, now);
 			break;
 	}
 	/* references have become rarer */
@@ -189,17 +193,22 @@ BufferPoolBurstCounts(const BufferPoolBurst *burst)
 /*
  * For how many references each stands that counts, of those since the last
  * inclusion.  requests: the pool's since then; offered: of them, those made while
- * the advisor took them.
+ * the advisor took them; whole: the sample has all pages.
+ *
+ * Processes add both counts together, so the difference is exact whatever they
+ * have yet to add.  What was offered may have some that were simulated before the
+ * last inclusion.  Of a whole sample it is known exactly how many were offered since
+ * then; of others these are few beside the burst.
  */
 double
 BufferPoolBurstTimes(const BufferPoolBurst *burst, uint64 requests,
-					 uint64 offered)
+					 uint64 offered, bool whole)
 {
 	uint64		counted = burst->simulated - burst->not_counted;
 	double		times = (double) burst->simulated / Max(1, counted);
+	double		others = (double) requests - (double) offered;
 
-	/* without a rest they differ by what processes have counted before */
-	return burst->rested ? times * requests / Max(1, offered) : times;
+	return times * (1 + Max(0, others) / Max(1, whole ? burst->simulated : offered));
 }
 
 /* All references so far have been included. */
@@ -208,7 +217,6 @@ BufferPoolBurstIncluded(BufferPoolBurst *burst)
 {
 	burst->simulated = 0;
 	burst->not_counted = 0;
-	burst->rested = false;
 }
 
 /* ---- the advisor's time ---- */
