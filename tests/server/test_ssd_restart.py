@@ -89,6 +89,11 @@ def test_warm(start: Start, ssd: Path, policy: str, how: str) -> None:
             "SELECT * FROM pg_stat_ssd_tier"
         )
         assert is_warm(instance, expected, used)
+        # by now they have come to the SSD
+        instance.query("SELECT pg_stat_reset_ssd_tier()")
+        assert read_all(instance) == expected
+        reads, hits = stat(instance, "reads", "hits")
+        assert hits > 0.99 * reads > 700, instance.query("SELECT * FROM pg_stat_ssd_tier")
 
 
 def test_pages_written_before_a_crash(start: Start) -> None:
