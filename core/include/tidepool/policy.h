@@ -196,8 +196,8 @@ struct tp_policy
 
 	/*
 	 * Prefetch what hits on the pages with these keys will touch besides the
-	 * nodes.  Called without the lock: changes nothing, and what it reads may
-	 * be changing.  NULL: the frames' extra bytes.
+	 * nodes and the extra bytes of their frames.  Called without the lock:
+	 * changes nothing, and what it reads may be changing.  NULL: nothing.
 	 *
 	 * Called twice for the same keys.  Step 0 prefetches what step 1 must
 	 * read to compute its addresses.
