@@ -113,6 +113,10 @@ def test_what_other_setups_replay_of_a_recording() -> None:
         ('"My Schema"."Or""ders; --"', True),
         ("pg_toast.pg_toast_16400", True),
         ("pg_toast.pg_toast_16400_index", True),
+        ("pg_toast.pg_toast_16384", True),
+        ("pg_toast.pg_toast_2619", False),
+        ("pg_toast.pg_toast_2619_index", False),
+        ("pg_toast.pg_toast_" + 5000 * "9", False),
         ("pg_class", False),
         ("pg_toast.other", False),
         ("information_schema.sql_features", False),
@@ -130,10 +134,10 @@ def test_only_names_as_the_recorder_writes_them_are_pasted(name: str | None, can
 
 
 def test_toast_is_assigned_through_its_table() -> None:
-    assert unit_of("pg_toast.pg_toast_7_index") == unit_of("pg_toast.pg_toast_7")
+    assert unit_of("pg_toast.pg_toast_16400_index") == unit_of("pg_toast.pg_toast_16400")
     pool = PoolSpec("fenced", parse_policy("lirs:hir=0.05"), 256)
     lines = pool_lines(
-        parse_policy("arc"), parse_policy("clock"), [pool], [["pg_toast.pg_toast_7", "s.t"]]
+        parse_policy("arc"), parse_policy("clock"), [pool], [["pg_toast.pg_toast_16400", "s.t"]]
     )
     assert lines.settings == (
         "shared_preload_libraries = 'pg_bp_arc, pg_bp_lirs'  # beside those that are there",

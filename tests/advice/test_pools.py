@@ -13,7 +13,15 @@ from tidepool.advice import Request, advise
 from tidepool.advice.curves import TimeCurve, divide
 from tidepool.advice.evidence import prepare
 from tidepool.advice.pool_sizes import tried_sizes
-from tidepool.advice.pools import FENCED, LEAST_POOL, PROTECTED, floor, relations_of, tried_pools
+from tidepool.advice.pools import (
+    FENCED,
+    LEAST_POOL,
+    PROTECTED,
+    floor,
+    relations_of,
+    tried_pools,
+    units_of,
+)
 from tidepool.advice.sql import resized
 from tidepool.advice.study import LEAST, Study
 from tidepool.policies import parse_policy
@@ -58,6 +66,24 @@ def test_no_pool_gets_more_than_its_most() -> None:
 
 
 # ---- a server without pools ----
+
+
+def test_what_can_be_given_a_pool() -> None:
+    blocks_of = {
+        "public.orders": 10,
+        "public.orders_id_seq": 1,
+        "pg_class": 10,
+        "pg_toast.pg_toast_2619": 10,
+        "pg_toast.pg_toast_16400": 10,
+        "pg_toast.pg_toast_16400_index": 3,
+    }
+    parts = [loop(n, blocks, 100) for n, blocks in enumerate(blocks_of.values(), 1)]
+    trace = recording(np.concatenate(parts), relations=dict(enumerate(blocks_of, 1)))
+    units = units_of(Study([prepare(trace, 1.0)], HDD))
+    assert {unit.name: unit.relations for unit in units} == {
+        "public.orders": {1},
+        "pg_toast.pg_toast_16400": {5, 6},
+    }
 
 
 def several_prices(length: int = 40_000) -> InMemoryTrace:

@@ -72,11 +72,15 @@ def relations_of(units: Iterable[Unit]) -> frozenset[int]:
 
 
 def units_of(study: Study) -> list[Unit]:
-    """Return the units that matter and can be assigned, those with most read time first."""
+    """Return the units that matter and can be assigned, those with most read time first.
+
+    What has a single page is none: it is worth no pool, and can be a sequence, which takes none.
+    """
     members: dict[str, set[int]] = {}
+    large = {r for p in study.recordings for r, blocks in p.blocks.items() if blocks > 1}
     for prepared in study.recordings:
         for number, name in prepared.names.items():
-            if assignable(name):
+            if number in large and assignable(name):
                 members.setdefault(unit_of(name), set()).add(number)
     time = {relation: now for relation, now, _ in study.today.relations(study.today.replayed)}
     found = [Unit(name, frozenset(relations)) for name, relations in members.items()]

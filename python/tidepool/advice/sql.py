@@ -13,7 +13,8 @@ from tidepool.simulation.layouts import PoolSpec
 # in a file was not written by it, and is not pasted into a session.
 _PART = r'(?:[a-z_][a-z0-9_]*|"(?:[^"\x00-\x1f\x7f-\x9f\u2028\u2029]|"")+")'
 _NAME = re.compile(rf"({_PART})\.({_PART})")
-_TOAST = re.compile(r"pg_toast\.(pg_toast_[0-9]+)(_index)?")
+_TOAST = re.compile(r"pg_toast\.(pg_toast_([0-9]{1,10}))(_index)?")  # with its table's OID
+FIRST_NORMAL_OID = 16384  # tables below were made by initdb, as catalogs are
 _SYSTEM = ("pg_catalog", "information_schema", "pg_toast")
 BLOCK_KB = 8
 RECYCLE = "RECYCLE"  # the pool that a setting makes
@@ -33,11 +34,11 @@ class Lines:
 
 
 def assignable(name: str | None) -> bool:
-    """Whether a relation of this name can be given a pool: not a catalog, and known by name."""
+    """Whether a relation can be given a pool: known by this name, and no part of a catalog."""
     if name is None:
         return False
-    if _TOAST.fullmatch(name):
-        return True
+    if toast := _TOAST.fullmatch(name):
+        return int(toast[2]) >= FIRST_NORMAL_OID
     found = _NAME.fullmatch(name)
     return found is not None and found[1] not in _SYSTEM
 
