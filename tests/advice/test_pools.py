@@ -75,7 +75,7 @@ def test_what_can_be_given_a_pool() -> None:
         "pg_class": 10,
         "pg_toast.pg_toast_2619": 10,
         "pg_toast.pg_toast_16400": 10,
-        "pg_toast.pg_toast_16400_index": 3,
+        "pg_toast.pg_toast_16400_index": 1,
     }
     parts = [loop(n, blocks, 100) for n, blocks in enumerate(blocks_of.values(), 1)]
     trace = recording(np.concatenate(parts), relations=dict(enumerate(blocks_of, 1)))

@@ -77,13 +77,13 @@ def units_of(study: Study) -> list[Unit]:
     What has a single page is none: it is worth no pool, and can be a sequence, which takes none.
     """
     members: dict[str, set[int]] = {}
-    large = {r for p in study.recordings for r, blocks in p.blocks.items() if blocks > 1}
     for prepared in study.recordings:
         for number, name in prepared.names.items():
-            if number in large and assignable(name):
+            if assignable(name):
                 members.setdefault(unit_of(name), set()).add(number)
     time = {relation: now for relation, now, _ in study.today.relations(study.today.replayed)}
-    found = [Unit(name, frozenset(relations)) for name, relations in members.items()]
+    large = {r for p in study.recordings for r, blocks in p.blocks.items() if blocks > 1}
+    found = [Unit(name, frozenset(each)) for name, each in members.items() if each & large]
     found.sort(key=lambda unit: (-sum(time.get(r, 0.0) for r in unit.relations), unit.name))
     return found[:UNITS]
 
